@@ -1,0 +1,199 @@
+/** What a code means, what to do about it, and the exit status the command gives for it (design: command line). */
+export interface ErrorEntry {
+  readonly meaning: string;
+  readonly remedy: string;
+  /** 1: what was asked turned out false. 2: wrong usage, config or script. 4: the database is unusable. */
+  readonly exit: 1 | 2 | 4;
+}
+
+/** The one table of error codes. `ERRORS.md` repeats it, and a test compares the two. */
+export const errorTable = {
+  closed: { meaning: "The object was closed before the call.", remedy: "Open a new one.", exit: 1 },
+  database_in_use: {
+    meaning: "Another host runs rooms on this database file.",
+    remedy: "Stop the other host, or give this one another --db.",
+    exit: 4,
+  },
+  demo_failed: {
+    meaning: "A turn of the demo settled with another status than completed or passed.",
+    remedy: "Read the turn's error above; run again with --runner scripted to see a run without an agent.",
+    exit: 1,
+  },
+  duplicate_id: {
+    meaning: "Two things were registered under one id.",
+    remedy: "Give one of them another id, or undo the first registration.",
+    exit: 2,
+  },
+  idempotency_conflict: {
+    meaning: "The event id was used before with another text, thread or attachments.",
+    remedy: "Use a new event id for a new message.",
+    exit: 2,
+  },
+  inbox_full: {
+    meaning: "The room's inbox holds 1,024 posts or 4 MiB that wait for their turns.",
+    remedy: "Wait until some of them have started, then post again. Nothing was stored.",
+    exit: 1,
+  },
+  internal: {
+    meaning: "A fault in roomtap itself.",
+    remedy: "Report it with the message and the cause.",
+    exit: 1,
+  },
+  invalid_config: {
+    meaning: "The config is not valid; the message names the path in it.",
+    remedy: "Correct that path.",
+    exit: 2,
+  },
+  invalid_params: {
+    meaning: "A parameter is missing, has the wrong type or is out of range.",
+    remedy: "Correct the value that the message names.",
+    exit: 2,
+  },
+  invalid_plugin: {
+    meaning: "A plugin's definition is not valid.",
+    remedy: "Correct what the message names: it says what was expected and what was found.",
+    exit: 2,
+  },
+  invalid_roster: {
+    meaning: "A roster breaks a rule: size, ids, or a handle that is taken or reserved.",
+    remedy: "Correct the member that the message names.",
+    exit: 2,
+  },
+  log_busy: {
+    meaning: "Another process held the database's write lock for longer than busyTimeoutMs.",
+    remedy: "Find the process that holds it; then try again.",
+    exit: 4,
+  },
+  log_conflict: {
+    meaning: "A row with this event id is in the log with other content.",
+    remedy: "Read the log: the first row stands.",
+    exit: 4,
+  },
+  log_corrupt: {
+    meaning: "The database or a room's log is damaged; the message names the first bad row.",
+    remedy: "Restore the file from a backup. The room stays readable up to that row and takes no posts.",
+    exit: 4,
+  },
+  log_foreign: {
+    meaning: "The file is not a roomtap database.",
+    remedy: "Check the path given as --db. The file was not changed.",
+    exit: 4,
+  },
+  log_full: {
+    meaning: "The disk, or the database's size limit, is full. Nothing was written by the call.",
+    remedy: "Make room; what could not be settled is tried again by itself.",
+    exit: 4,
+  },
+  log_newer_schema: {
+    meaning: "The database was written by a newer roomtap.",
+    remedy: "Use that version or a newer one. The file was not changed.",
+    exit: 4,
+  },
+  log_not_found: {
+    meaning: "There is no database at this path.",
+    remedy: "Check the path given as --db. Nothing was created.",
+    exit: 4,
+  },
+  log_read_only: {
+    meaning: "The database, or its folder, cannot be written.",
+    remedy: "Check permissions and mount options, or give another --db.",
+    exit: 4,
+  },
+  log_unavailable: {
+    meaning: "The database could not be opened or used.",
+    remedy: "The message has the system's reason.",
+    exit: 4,
+  },
+  position_conflict: {
+    meaning: "The log's head is not at the expected position: another append came first.",
+    remedy: "Read the log from the position in the answer and decide anew.",
+    exit: 4,
+  },
+  room_conflict: {
+    meaning: "A room of this id exists with another name or other members.",
+    remedy: "Use its present name and members, or another room_id.",
+    exit: 2,
+  },
+  room_full: {
+    meaning: "The room's log reached its quota of 100,000 rows or 256 MiB.",
+    remedy: "Go on in a new room; this one stays readable.",
+    exit: 1,
+  },
+  runner_not_installed: {
+    meaning: "The runner's program or package is not installed.",
+    remedy: "Install it, or choose another runner (demo: --runner scripted).",
+    exit: 2,
+  },
+  session_busy: {
+    meaning: "The session already runs an attempt.",
+    remedy: "Settle that attempt first: a session runs one at a time.",
+    exit: 1,
+  },
+  text_too_large: {
+    meaning: "A post holds more than 64 KiB of text, or more than 16 attachments of 1 KiB each.",
+    remedy: "Shorten it, or attach a reference. Nothing was stored.",
+    exit: 2,
+  },
+  too_many_consumers: {
+    meaning: "A plugin registered more than 100 handlers.",
+    remedy: "Undo registrations that are no longer needed, or handle several kinds in one handler.",
+    exit: 2,
+  },
+  too_many_requests: {
+    meaning: "A session has 32 open requests, or the process 1,024.",
+    remedy: "Answer some of them.",
+    exit: 1,
+  },
+  unknown_kind: {
+    meaning: "A handler asks for an activity kind that does not exist.",
+    remedy: "Use one of the kinds that the message lists.",
+    exit: 2,
+  },
+  unknown_request: {
+    meaning: "No request has this id, or its outcome is older than 10 minutes.",
+    remedy: "List the open requests.",
+    exit: 2,
+  },
+  unknown_room: {
+    meaning: "There is no room of this id here.",
+    remedy: "`roomtap rooms --db FILE` lists the rooms.",
+    exit: 2,
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The one error class of roomtap. `code` is a key of `errorTable`; `message` is for people and no contract. */
+export class RoomtapError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "RoomtapError";
+    this.code = code;
+  }
+
+  /** What a person can do about it. */
+  get remedy(): string {
+    return errorTable[this.code].remedy;
+  }
+}
+
+/** One fault that nobody awaits: a handler that threw, a room that became read-only, a queue that lags. */
+export interface Notice {
+  /** A word for machines, e.g. `handler_threw`, `lagging`, `stalled`, or an error code. */
+  readonly code: string;
+  readonly message: string;
+  /** Who it is about: a consumer, a plugin, a room. */
+  readonly subject?: string;
+  readonly cause?: unknown;
+}
+
+/** The one channel for faults that nobody awaits. Never throws. */
+export type Report = (notice: Notice) => void;
+
+/** The text of anything thrown, for a message. */
+export function messageOf(fault: unknown): string {
+  if (fault instanceof Error) return fault.message;
+  return typeof fault === "string" ? fault : Object.prototype.toString.call(fault);
+}

@@ -1,0 +1,90 @@
+import { z } from "zod";
+
+/** Data of a frame, as JSON has it. */
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** An event notification that leaves a session. `seq`, `origin` and `turn` are written by the seam alone. */
+export interface EventFrame {
+  readonly jsonrpc: "2.0";
+  readonly method: "event";
+  readonly params: {
+    readonly type: string;
+    /** Runtime id of the session; absent for events of no session. */
+    readonly session_id?: string | undefined;
+    /** Per session, from 1, +1 each; never restarts within a process life. */
+    readonly seq?: number | undefined;
+    readonly payload?: JsonObject | undefined;
+  };
+}
+
+/** A question to people, from server to client. `params.session_id` is always there. */
+export interface RequestFrame {
+  readonly jsonrpc: "2.0";
+  /** `srq-` and 12 hex digits; always a string. */
+  readonly id: string;
+  readonly method: string;
+  readonly params: JsonObject & { readonly session_id: string };
+}
+
+export type Frame = EventFrame | RequestFrame;
+
+/** What a runner emits: a frame without its envelope. */
+export interface RunnerFrame {
+  readonly type: string;
+  readonly payload?: JsonObject | undefined;
+}
+
+// Frames are loose: a newer agent or client may send keys that we do not know yet, and they pass.
+const eventFrameSchema = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  method: z.literal("event"),
+  params: z.looseObject({
+    type: z.string().min(1),
+    session_id: z.string().optional(),
+    payload: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+/** An event frame from outside (a child, a file), or what is wrong with it. Unknown types are frames like any other. */
+export function parseEventFrame(value: unknown): { ok: true; frame: EventFrame } | { ok: false; problem: string } {
+  const parsed = eventFrameSchema.safeParse(value);
+  if (parsed.success) return { ok: true, frame: parsed.data };
+  const issue = parsed.error.issues[0];
+  return { ok: false, problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "not an event frame"}` };
+}
+
+/**
+ * Frame types of which the seam knows more than that they pass. `host: true` means that only the host builds it:
+ * from a runner it is refused.
+ */
+export const frameTable = {
+  "message.delta": { host: false },
+  "message.interim": { host: false },
+  "reasoning.delta": { host: false },
+  "tool.start": { host: false },
+  "tool.complete": { host: false },
+  "tool.output_risk": { host: false },
+  error: { host: false },
+  "message.start": { host: true },
+  "message.input": { host: true },
+  "message.complete": { host: true },
+  "request.update": { host: true },
+  "request.cancel": { host: true },
+  "request.resolved": { host: true },
+  "session.sharing": { host: true },
+  "session.detached": { host: true },
+  "session.reclaimed": { host: true },
+} as const satisfies Record<string, { host: boolean }>;
+
+export type KnownFrameType = keyof typeof frameTable;
+
+const hostTypes: ReadonlySet<string> = new Set(
+  Object.entries(frameTable)
+    .filter(([, entry]) => entry.host)
+    .map(([type]) => type),
+);
+
+/** Whether only the host may build a frame of this type. */
+export function isHostType(type: string): boolean {
+  return hostTypes.has(type);
+}

@@ -1,0 +1,76 @@
+export {
+  activityEventSchema,
+  activityKinds,
+  kindTable,
+  reasonCodes,
+  requestOutcomes,
+  startCauses,
+  toolOutcomes,
+  turnStatuses,
+  type ActivityEvent,
+  type ActivityKind,
+  type ActivityPayloads,
+  type Author,
+  type CancelReason,
+  type Delta,
+  type EventOf,
+  type FailureReason,
+  type Gap,
+  type InputItem,
+  type KindEntry,
+  type ReasonCode,
+  type RequestOutcomeWord,
+  type RowRef,
+  type StartCause,
+  type ToolOutcome,
+  type TruncatedField,
+  type TurnSettled,
+  type TurnStarted,
+  type TurnStatus,
+  type Usage,
+} from "./activity.ts";
+export {
+  countingIds,
+  manualClock,
+  systemClock,
+  systemIds,
+  type Clock,
+  type IdSource,
+  type ManualClock,
+  type Undo,
+} from "./clock.ts";
+export { coordinatesSchema, coordinatesText, idSchema, makeCoordinates, type Coordinates } from "./coordinates.ts";
+export { createEmitter, type Emitter } from "./emitter.ts";
+export {
+  errorTable,
+  messageOf,
+  RoomtapError,
+  type ErrorCode,
+  type ErrorEntry,
+  type Notice,
+  type Report,
+} from "./errors.ts";
+export {
+  frameTable,
+  isHostType,
+  parseEventFrame,
+  type EventFrame,
+  type Frame,
+  type JsonObject,
+  type KnownFrameType,
+  type RequestFrame,
+  type RunnerFrame,
+} from "./frames.ts";
+export { createLane, type Lane } from "./lane.ts";
+export { consumerDefaults, hostDefaults, limits } from "./options.ts";
+export type {
+  Question,
+  RequestOutcome,
+  Runner,
+  TranscriptEntry,
+  Turn,
+  TurnEnd,
+  TurnMember,
+  WriteResult,
+} from "./runner.ts";
+export { cutUtf8, utf8Length } from "./utf8.ts";
