@@ -117,7 +117,13 @@ export function manualClock(startMs = 1_764_512_345_678): ManualClock {
 /** Ids that count up, for tests: `00000001`, `00000002`, ... cut or padded to the asked length. */
 export function countingIds(): IdSource {
   let count = 0;
-  return { hex: (bytes) => (++count).toString(16).padStart(bytes * 2, "0").slice(-bytes * 2) };
+  return {
+    hex: (bytes) =>
+      (++count)
+        .toString(16)
+        .padStart(bytes * 2, "0")
+        .slice(-bytes * 2),
+  };
 }
 
 function checkDelay(delayMs: number): void {

@@ -3,8 +3,9 @@ import * as mittModule from "mitt";
 import type { Emitter as MittEmitter, EventType } from "mitt";
 import type { Undo } from "./clock.ts";
 
-const mitt = (mittModule as unknown as { default: <Events extends Record<EventType, unknown>>() => MittEmitter<Events> })
-  .default;
+const mitt = (
+  mittModule as unknown as { default: <Events extends Record<EventType, unknown>>() => MittEmitter<Events> }
+).default;
 
 /** Tells in-process listeners; each is isolated from the others. Not the bus itself: nothing here is queued. */
 export interface Emitter<Events extends Record<string, unknown>> {

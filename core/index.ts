@@ -29,6 +29,8 @@ export {
   type TurnStatus,
   type Usage,
 } from "./activity.ts";
+export { Attempt, kindIndex, type OpenTool } from "./attempt.ts";
+export { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
 export {
   countingIds,
   manualClock,
@@ -40,6 +42,7 @@ export {
   type Undo,
 } from "./clock.ts";
 export { coordinatesSchema, coordinatesText, idSchema, makeCoordinates, type Coordinates } from "./coordinates.ts";
+export { cutPayload, envelopeBytes, estimateBytes, type CutPayload } from "./cut.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
 export {
   errorTable,
@@ -63,6 +66,7 @@ export {
 } from "./frames.ts";
 export { createLane, type Lane } from "./lane.ts";
 export { consumerDefaults, hostDefaults, limits } from "./options.ts";
+export { createRedactor, noRedaction, type Redactor, type StreamRedactor } from "./redact.ts";
 export type {
   Question,
   RequestOutcome,
@@ -73,4 +77,9 @@ export type {
   TurnMember,
   WriteResult,
 } from "./runner.ts";
+export { Seam, type ActivitySink, type FrameSink } from "./seam.ts";
+export { defaultSecretRules, isSecretKey, mask, secretsOfEnvironment, type SecretRule } from "./secret-rules.ts";
+export { ServerRequests, type AnswerResult, type CancelWord, type OpenRequest } from "./server-requests.ts";
+export { Session, SessionRegistry } from "./sessions.ts";
+export { Tap, type Sealed, type TapOptions } from "./tap.ts";
 export { cutUtf8, utf8Length } from "./utf8.ts";

@@ -26,6 +26,8 @@ export const limits = {
   maxToolIdUnits: 512,
   /** Open tools of one attempt; above it a start is refused. */
   maxOpenTools: 1_024,
+  /** Ended calls of one attempt whose second end is refused; older ids are forgotten. */
+  maxEndedTools: 4_096,
   /** Attempts with pending gaps of one consumer; the rest is counted in one gap without coordinates. */
   maxGapAttempts: 256,
   /** Handlers of one plugin. */
@@ -51,8 +53,11 @@ export const limits = {
 
   /** What the fold keeps. */
   maxFoldThreads: 256,
+  maxFoldMembers: 256,
   maxFoldSettledTasks: 256,
   maxTranscriptEntries: 24,
+  /** Words behind `@` of one discussion. */
+  maxNamedWords: 64,
 } as const;
 
 /** Defaults of a consumer; each can be set at its registration. */

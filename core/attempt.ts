@@ -1,0 +1,105 @@
+import { kindTable, activityKinds, type ActivityKind } from "./activity.ts";
+import type { Coordinates } from "./coordinates.ts";
+import { DeltaStream } from "./delta-stream.ts";
+import { limits } from "./options.ts";
+import type { Redactor } from "./redact.ts";
+import type { Session } from "./sessions.ts";
+
+/** A tool call that started and has not ended. */
+export interface OpenTool {
+  readonly tool_id: string;
+  readonly name: string;
+  /** Monotonic ms. */
+  readonly startedAt: number;
+}
+
+/** The number of a kind: its place in the table of kinds. */
+export const kindIndex: ReadonlyMap<ActivityKind, number> = new Map(activityKinds.map((kind, index) => [kind, index]));
+
+/**
+ * One execution of a task, bound to its session when it starts (I2). Everything its frames need is fixed here; nothing
+ * is looked up when a frame comes. Whoever holds it may write for it, until it is sealed; nobody else can.
+ */
+export class Attempt {
+  readonly coordinates: Coordinates;
+  readonly session: Session;
+  /** Who caused the turn; null when nobody is named. */
+  readonly origin: string | null;
+  readonly message: DeltaStream;
+  readonly reasoning: DeltaStream;
+  /** Set once, before the end is written: what comes later is late. */
+  sealed = false;
+  /** Set once everything was told; a consumer needs nothing more of it. */
+  settled = false;
+  /** The number of the last event. */
+  n = 0;
+  readonly #counts = new Uint32Array(activityKinds.length);
+  readonly #openTools = new Map<string, OpenTool>();
+  readonly #endedTools = new Set<string>();
+
+  constructor(coordinates: Coordinates, session: Session, origin: string | null, redactor: Redactor) {
+    this.coordinates = coordinates;
+    this.session = session;
+    this.origin = origin;
+    this.message = new DeltaStream(redactor);
+    this.reasoning = new DeltaStream(redactor);
+  }
+
+  /** The next `n`, counted for its kind. */
+  count(kind: number): number {
+    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
+    return ++this.n;
+  }
+
+  /** Events so far, by kind; kinds without any are left out. */
+  counts(): { readonly [kind: string]: number } {
+    const counts: Record<string, number> = {};
+    activityKinds.forEach((kind, index) => {
+      const count = this.#counts[index] ?? 0;
+      if (count > 0) counts[kind] = count;
+    });
+    return counts;
+  }
+
+  /** Released text of a kind of delta. */
+  stream(kind: ActivityKind): DeltaStream | null {
+    if (kind === "message.delta") return this.message;
+    return kind === "reasoning.delta" ? this.reasoning : null;
+  }
+
+  /** In order of their starts. */
+  get openTools(): Iterable<OpenTool> {
+    return this.#openTools.values();
+  }
+
+  tool(toolId: string): "open" | "ended" | "unknown" {
+    if (this.#openTools.has(toolId)) return "open";
+    return this.#endedTools.has(toolId) ? "ended" : "unknown";
+  }
+
+  /** False at the bound of 1,024 open calls. */
+  openTool(tool: OpenTool): boolean {
+    if (this.#openTools.size >= limits.maxOpenTools) return false;
+    this.#openTools.set(tool.tool_id, tool);
+    return true;
+  }
+
+  /** The call, taken from the open ones; undefined if it is not among them. */
+  endTool(toolId: string): OpenTool | undefined {
+    const tool = this.#openTools.get(toolId);
+    if (tool === undefined) return undefined;
+    this.#openTools.delete(toolId);
+    this.#endedTools.add(toolId);
+    // Ids of ended calls are kept so that a second end is refused; the oldest are forgotten.
+    if (this.#endedTools.size > limits.maxEndedTools) {
+      const [oldest] = this.#endedTools;
+      if (oldest !== undefined) this.#endedTools.delete(oldest);
+    }
+    return tool;
+  }
+}
+
+/** Whether events of this kind are merged and dropped before others. */
+export function isMiddle(kind: ActivityKind): boolean {
+  return kindTable[kind].class === "middle";
+}

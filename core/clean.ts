@@ -1,0 +1,137 @@
+import type { JsonObject } from "./frames.ts";
+import { limits } from "./options.ts";
+import type { Redactor } from "./redact.ts";
+import { isSecretKey, mask } from "./secret-rules.ts";
+
+/** A payload of roomtap's own: JSON, without secrets, shared with nobody. */
+export interface Cleaned {
+  readonly payload: JsonObject;
+  /** Estimate of what it takes in memory: lengths of strings plus a constant per value. */
+  readonly bytes: number;
+  /** `unserialisable`: what came was no JSON, and only what names the call was kept. */
+  readonly problem: "unserialisable" | null;
+}
+
+/** Stands in place of what is nested deeper than 64. */
+const tooDeep = "[cut: nested deeper than 64]";
+
+/** What of a payload that is no JSON is kept, if it is a string: it names the call that started or ended. */
+const namingFields = ["tool_id", "name", "outcome"] as const;
+
+/** Values in one payload. More of them are no tool call but a way to hold the loop. */
+const maxValues = 1_000_000;
+
+/** Thrown inside the walk, caught by `cleanPayload`: never seen outside. */
+class NotJson extends Error {}
+
+/**
+ * Copies a payload as JSON would have it, in one walk: strings well formed, secrets masked by value and by key, what is
+ * nested deeper than 64 cut, `__proto__` keys left out. The producer's object is read once and not changed.
+ * A cycle, a bigint, NaN, Infinity, a Map, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
+ */
+export function cleanPayload(payload: unknown, redactor: Redactor): Cleaned {
+  const walk = new Walk(redactor);
+  try {
+    const copy = walk.value(payload, 0);
+    if (isObject(copy)) return { payload: copy, bytes: walk.bytes, problem: null };
+  } catch {
+    // A getter or a `toJSON` may throw anything: whatever it was, the payload is no JSON.
+  }
+  return { payload: naming(payload), bytes: 64, problem: "unserialisable" };
+}
+
+/** A text of roomtap's own: well formed and without secrets. */
+export function cleanText(text: string, redactor: Redactor): string {
+  return redactor.text(text.toWellFormed());
+}
+
+class Walk {
+  bytes = 0;
+  readonly #redactor: Redactor;
+  readonly #ancestors: object[] = [];
+  #values = 0;
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
+
+  /** @param depth of `value`: the payload is 0, the value of a field 1 */
+  value(value: unknown, depth: number): unknown {
+    if (++this.#values > maxValues) throw new NotJson("too many values");
+    this.bytes += 16;
+    switch (typeof value) {
+      case "string":
+        return this.#string(value);
+      case "number":
+        if (!Number.isFinite(value)) throw new NotJson("not a finite number");
+        return value;
+      case "boolean":
+        return value;
+      case "object":
+        return value === null ? null : this.#object(value, depth);
+      case "undefined":
+      case "function":
+      case "symbol":
+        return undefined;
+      case "bigint":
+        throw new NotJson("a bigint");
+    }
+  }
+
+  #string(text: string): string {
+    const clean = this.#redactor.text(text.isWellFormed() ? text : text.toWellFormed());
+    this.bytes += clean.length;
+    return clean;
+  }
+
+  #object(value: object, depth: number): unknown {
+    if (depth > limits.maxPayloadDepth) return tooDeep;
+    if (this.#ancestors.includes(value)) throw new NotJson("a cycle");
+    this.#ancestors.push(value);
+    const copy = this.#members(value, depth);
+    this.#ancestors.pop();
+    return copy;
+  }
+
+  #members(value: object, depth: number): unknown {
+    if (Array.isArray(value)) {
+      return value.map((item: unknown) => this.value(item, depth + 1) ?? null);
+    }
+    if ("toJSON" in value && typeof value.toJSON === "function") {
+      return this.value((value.toJSON as () => unknown)(), depth);
+    }
+    if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) throw new NotJson("a container");
+    const copy: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      // Copied on by assignment somewhere, an own `__proto__` would become a prototype.
+      if (key === "__proto__") continue;
+      const member = this.value((value as Record<string, unknown>)[key], depth + 1);
+      if (member === undefined) continue;
+      this.bytes += key.length;
+      copy[key.toWellFormed()] = isSecretKey(key) && hides(member) ? mask : member;
+    }
+    return copy;
+  }
+}
+
+/** Whether a value under a secret key may hold the secret: null and booleans hold none. */
+function hides(value: unknown): boolean {
+  return value !== null && typeof value !== "boolean" && value !== "";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function naming(payload: unknown): JsonObject {
+  const kept: Record<string, unknown> = { unserialisable: true };
+  for (const field of namingFields) {
+    try {
+      const value = isObject(payload) ? payload[field] : undefined;
+      if (typeof value === "string") kept[field] = value.toWellFormed().slice(0, limits.maxToolIdUnits);
+    } catch {
+      // A throwing getter: the field stays out.
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,230 @@
+import type { ActivityPayloads } from "./activity.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Clock, IdSource, Undo } from "./clock.ts";
+import { estimateBytes } from "./cut.ts";
+import { RoomtapError } from "./errors.ts";
+import type { JsonObject, RequestFrame } from "./frames.ts";
+import { limits } from "./options.ts";
+import type { Question, RequestOutcome } from "./runner.ts";
+import type { Seam } from "./seam.ts";
+import { toolIdOf } from "./stamp.ts";
+
+/** Why a request ended without an answer. */
+export type CancelWord =
+  | "timeout"
+  | "interrupted"
+  | "session_closed"
+  | "shutdown"
+  | "no_handler"
+  | "too_many_requests"
+  | "runner_lost";
+
+/** A question that waits, with what is needed to answer it by exact id. */
+export interface OpenRequest {
+  readonly id: string;
+  readonly request_id: string;
+  readonly method: string;
+  readonly attempt: Attempt;
+  /** As it left the seam: redacted. */
+  readonly params: JsonObject;
+}
+
+export type AnswerResult =
+  | { readonly status: "ok" | "already_resolved"; readonly outcome: RequestOutcome }
+  | { readonly status: "unknown_request" };
+
+interface Waiting extends OpenRequest {
+  readonly choices: readonly string[];
+  /** Monotonic ms; Infinity when it never expires. */
+  readonly dueAt: number;
+  readonly stopTimer: Undo;
+  readonly settle: (outcome: RequestOutcome) => void;
+}
+
+/** What a member of a room may be answered; a wider scope is a rule of the room that has to be stored first. */
+const roomChoices = ["once", "deny"] as const;
+
+/** Fields of an approval that reach people. Nothing else that an agent puts beside its question does. */
+const approvalFields = ["tool_id", "tool_name", "command", "description"] as const;
+
+/**
+ * Questions of agents to people. Each has exactly one outcome, decided in one place: the first answer, the expiry, or the
+ * end of its attempt (I9); later answers learn which it was. Bounds: 32 open per session, 1,024 per process, outcomes
+ * kept for 10 minutes.
+ */
+export class ServerRequests {
+  readonly #seam: Seam;
+  readonly #clock: Clock;
+  readonly #ids: IdSource;
+  readonly #onOpen: (request: OpenRequest) => void;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #outcomes = new Map<string, { readonly outcome: RequestOutcome; readonly at: number }>();
+
+  /** @param parts.onOpen told of each request behind its frame; it may answer at once */
+  constructor(parts: {
+    readonly seam: Seam;
+    readonly clock: Clock;
+    readonly ids: IdSource;
+    readonly onOpen: (request: OpenRequest) => void;
+  }) {
+    this.#seam = parts.seam;
+    this.#clock = parts.clock;
+    this.#ids = parts.ids;
+    this.#onOpen = parts.onOpen;
+  }
+
+  /**
+   * Opens a request for an attempt and gives its one outcome. Never rejects: at a bound, and for an attempt that has
+   * ended, it is cancelled at once.
+   * @throws RoomtapError `invalid_params` for a lifetime that is not above 0
+   */
+  ask(attempt: Attempt, question: Question, lifetimeMs: number = limits.approvalLifetimeMs): Promise<RequestOutcome> {
+    if (!(lifetimeMs > 0)) throw new RoomtapError("invalid_params", `a lifetime is above 0 ms, got ${lifetimeMs}`);
+    if (attempt.sealed) return Promise.resolve(cancelled("interrupted"));
+    if (!this.#hasRoom(attempt)) return Promise.resolve(cancelled("too_many_requests"));
+    const choices = offered(question.params["choices"]);
+    const id = `srq-${this.#ids.hex(6)}`;
+    const requestId = `apr-${this.#ids.hex(6)}`;
+    const params: Record<string, unknown> = { session_id: attempt.session.runtimeId, request_id: requestId };
+    for (const field of approvalFields) {
+      const value = question.params[field];
+      if (typeof value === "string") params[field] = value;
+    }
+    if (toolIdOf(params) === undefined) delete params["tool_id"];
+    params["choices"] = choices;
+    if (lifetimeMs < Infinity) params["expires_at"] = this.#clock.now() + lifetimeMs;
+    return new Promise((settle) => {
+      const frame = { jsonrpc: "2.0", id, method: question.method, params } as unknown as RequestFrame;
+      const request: Waiting = {
+        id,
+        request_id: requestId,
+        method: question.method,
+        attempt,
+        params,
+        choices,
+        dueAt: this.#clock.monotonic() + lifetimeMs,
+        stopTimer: this.#clock.after(lifetimeMs, () => this.#expire(request)),
+        settle,
+      };
+      this.#waiting.set(id, request);
+      this.#seam.writeJson(frame, attempt);
+      this.#onOpen(request);
+    });
+  }
+
+  /**
+   * Answers by exact id, the `srq-` one or the approval's own. `ok` is said only when a waiter took the answer. A choice
+   * that was not offered is `deny`.
+   * @param by the origin of who answers; null when the host does
+   */
+  answer(id: string, answer: { readonly choice?: unknown; readonly reason?: string }, by: string | null): AnswerResult {
+    const request = this.#find(id);
+    if (request === undefined) {
+      this.#forgetOld();
+      const known = this.#outcomes.get(id);
+      return known === undefined
+        ? { status: "unknown_request" }
+        : { status: "already_resolved", outcome: known.outcome };
+    }
+    if (this.#isDue(request)) return { status: "already_resolved", outcome: this.#expire(request) };
+    const choice = request.choices.find((word) => word === answer.choice) ?? "deny";
+    const outcome: RequestOutcome = {
+      outcome: choice === "deny" ? "denied" : "answered",
+      choice,
+      ...(answer.reason === undefined ? {} : { reason: answer.reason }),
+      by: by === null ? null : { origin: by },
+    };
+    this.#resolve(request, outcome);
+    return { status: "ok", outcome };
+  }
+
+  /** Open requests, oldest first, of one attempt or of all. */
+  open(attempt?: Attempt): readonly OpenRequest[] {
+    for (const request of this.#waiting.values()) if (this.#isDue(request)) this.#expire(request);
+    const all = [...this.#waiting.values()];
+    return attempt === undefined ? all : all.filter((request) => request.attempt === attempt);
+  }
+
+  /** Ends all open requests of an attempt, oldest first. Returns how many there were. */
+  cancelAll(attempt: Attempt, reason: CancelWord): number {
+    const open = this.open(attempt);
+    for (const { id } of open) {
+      const request = this.#waiting.get(id);
+      if (request !== undefined) this.#resolve(request, cancelled(reason));
+    }
+    return open.length;
+  }
+
+  #hasRoom(attempt: Attempt): boolean {
+    const ofSession = this.open().filter((request) => request.attempt.session === attempt.session).length;
+    return this.#waiting.size < limits.maxOpenRequests && ofSession < limits.maxOpenRequestsPerSession;
+  }
+
+  #find(id: string): Waiting | undefined {
+    const direct = this.#waiting.get(id);
+    if (direct !== undefined || !id.startsWith("apr-")) return direct;
+    for (const request of this.#waiting.values()) if (request.request_id === id) return request;
+    return undefined;
+  }
+
+  #isDue(request: Waiting): boolean {
+    return this.#clock.monotonic() >= request.dueAt;
+  }
+
+  #expire(request: Waiting): RequestOutcome {
+    const known = this.#outcomes.get(request.id);
+    if (known !== undefined) return known.outcome;
+    const outcome: RequestOutcome = { outcome: "expired", reason: "timeout", by: null };
+    this.#resolve(request, outcome);
+    return outcome;
+  }
+
+  /** The one place where a request ends. */
+  #resolve(request: Waiting, outcome: RequestOutcome): void {
+    if (!this.#waiting.delete(request.id)) return;
+    request.stopTimer();
+    this.#remember(request, outcome);
+    const { id, request_id, method, attempt } = request;
+    if (outcome.outcome === "cancelled" || outcome.outcome === "expired") {
+      this.#write(attempt, "request.cancel", { id, method, reason: outcome.reason });
+    }
+    const payload: ActivityPayloads["request.resolved"] = { id, request_id, method, ...outcome };
+    this.#write(attempt, "request.resolved", payload as unknown as JsonObject);
+    this.#seam.publish(attempt, "request.resolved", payload, { bytes: estimateBytes(payload) });
+    const toolId = toolIdOf(request.params);
+    if (toolId !== undefined && outcome.outcome === "denied") this.#seam.endTool(attempt, toolId, "denied");
+    if (toolId !== undefined && outcome.outcome === "expired") this.#seam.endTool(attempt, toolId, "timeout");
+    request.settle(outcome);
+  }
+
+  #write(attempt: Attempt, type: string, payload: JsonObject): void {
+    const params = { type, session_id: attempt.session.runtimeId, payload };
+    this.#seam.writeJson({ jsonrpc: "2.0", method: "event", params }, attempt);
+  }
+
+  #remember(request: Waiting, outcome: RequestOutcome): void {
+    const at = this.#clock.monotonic();
+    this.#outcomes.set(request.id, { outcome, at });
+    this.#outcomes.set(request.request_id, { outcome, at });
+    this.#forgetOld();
+  }
+
+  #forgetOld(): void {
+    const oldest = this.#clock.monotonic() - limits.keptOutcomeMs;
+    for (const [id, { at }] of this.#outcomes) {
+      // Two ids name each outcome.
+      if (at >= oldest && this.#outcomes.size <= limits.maxKeptOutcomes * 2) return;
+      this.#outcomes.delete(id);
+    }
+  }
+}
+
+function cancelled(reason: CancelWord): RequestOutcome {
+  return { outcome: "cancelled", reason, by: null };
+}
+
+/** What may be answered: the agent's choices as far as a room allows them; `deny` always. */
+function offered(choices: unknown): readonly string[] {
+  if (!Array.isArray(choices)) return roomChoices;
+  return roomChoices.filter((choice) => choice === "deny" || choices.includes(choice));
+}

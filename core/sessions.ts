@@ -1,0 +1,87 @@
+import type { Attempt } from "./attempt.ts";
+import { systemIds, type IdSource } from "./clock.ts";
+import { limits } from "./options.ts";
+
+/**
+ * Where turns run. Everything that outlives a change of the runtime id (numbers, the attempt, subscriptions) hangs on
+ * this record and never on an id.
+ */
+export class Session {
+  readonly durableId: string;
+  /** A hidden session of a room member: no client is ever attached to it. */
+  readonly roomPlumbing: boolean;
+  /** What frames name. Old ones stay aliases as long as the session is known. */
+  runtimeId: string;
+  /** The last frame's number. */
+  seq = 0;
+  /** The attempt that runs on it, if one does. */
+  attempt: Attempt | null = null;
+
+  constructor(durableId: string, runtimeId: string, roomPlumbing: boolean) {
+    this.durableId = durableId;
+    this.runtimeId = runtimeId;
+    this.roomPlumbing = roomPlumbing;
+  }
+}
+
+/**
+ * Known sessions by durable and by runtime id: at most 65,536. At the bound the one that was opened longest ago and runs
+ * nothing is forgotten; if it comes back it is numbered anew under a new runtime id.
+ */
+export class SessionRegistry {
+  /** The numbering identity of every `seq`: one per process life. */
+  readonly epoch: string;
+  readonly #ids: IdSource;
+  readonly #durable = new Map<string, Session>();
+  readonly #runtime = new Map<string, Session>();
+
+  constructor(ids: IdSource = systemIds) {
+    this.#ids = ids;
+    this.epoch = ids.hex(16);
+  }
+
+  get size(): number {
+    return this.#durable.size;
+  }
+
+  /** The session of this durable id, made if it is not known. */
+  open(durableId: string, options: { readonly roomPlumbing: boolean }): Session {
+    const known = this.#durable.get(durableId);
+    if (known !== undefined) {
+      // Moved to the end: the order of the map is the order of use.
+      this.#durable.delete(durableId);
+      this.#durable.set(durableId, known);
+      return known;
+    }
+    if (this.#durable.size >= limits.maxSessions) this.#forgetOne();
+    const session = new Session(durableId, this.#newRuntimeId(), options.roomPlumbing);
+    this.#durable.set(durableId, session);
+    this.#runtime.set(session.runtimeId, session);
+    return session;
+  }
+
+  /** The session that a frame's `session_id` names, by its present runtime id or a former one. */
+  byRuntimeId(id: string): Session | undefined {
+    return this.#runtime.get(id);
+  }
+
+  /** Gives the session a new runtime id; the old one stays an alias, and `seq` goes on. */
+  renew(session: Session): string {
+    session.runtimeId = this.#newRuntimeId();
+    this.#runtime.set(session.runtimeId, session);
+    return session.runtimeId;
+  }
+
+  #newRuntimeId(): string {
+    return `s-${this.#ids.hex(8)}`;
+  }
+
+  #forgetOne(): void {
+    for (const [durableId, session] of this.#durable) {
+      if (session.attempt !== null) continue;
+      this.#durable.delete(durableId);
+      for (const [id, named] of this.#runtime) if (named === session) this.#runtime.delete(id);
+      return;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import type { TurnSettled, TurnStarted, RowRef } from "./activity.ts";
+import { Attempt } from "./attempt.ts";
+import { cleanPayload, cleanText } from "./clean.ts";
+import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
+import type { Coordinates } from "./coordinates.ts";
+import { RoomtapError } from "./errors.ts";
+import { isHostType, type RunnerFrame } from "./frames.ts";
+import { createRedactor, type Redactor } from "./redact.ts";
+import type { WriteResult } from "./runner.ts";
+import { Seam, type ActivitySink } from "./seam.ts";
+import { ServerRequests, type CancelWord, type OpenRequest } from "./server-requests.ts";
+import { SessionRegistry } from "./sessions.ts";
+
+/** What an attempt was when it was sealed: the numbers and the text that its settled row needs. */
+export interface Sealed {
+  /** `n` of the `turn.settled` event to come. */
+  readonly activity_count: number;
+  /** The text that was streamed, or its first 1,048,576 units. */
+  readonly text: string;
+  /** Whether anything was streamed beyond what `text` has. */
+  readonly cut: boolean;
+}
+
+export interface TapOptions {
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+  /** Default: the default rules, no literals. */
+  readonly redactor?: Redactor;
+  /** Who gets activity. */
+  readonly activity: ActivitySink;
+  /** Told of each request of an agent when it has been written. */
+  readonly onRequest?: (request: OpenRequest) => void;
+}
+
+/**
+ * The tap on hidden turns: sessions, the seam and requests in one hand. A driver binds an attempt to a session, writes
+ * its frames through it, and ends it in three steps: seal, append the row, tell.
+ */
+export class Tap {
+  readonly sessions: SessionRegistry;
+  readonly seam: Seam;
+  readonly requests: ServerRequests;
+  readonly #redactor: Redactor;
+
+  constructor(options: TapOptions) {
+    const clock = options.clock ?? systemClock;
+    const ids = options.ids ?? systemIds;
+    this.#redactor = options.redactor ?? createRedactor();
+    this.sessions = new SessionRegistry(ids);
+    this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity: options.activity });
+    this.requests = new ServerRequests({ seam: this.seam, clock, ids, onOpen: options.onRequest ?? (() => undefined) });
+  }
+
+  /**
+   * Binds an attempt to the hidden session of a member.
+   * @throws RoomtapError `session_busy` while another attempt on the session has not been sealed
+   */
+  begin(coordinates: Coordinates, durableSessionId: string, origin: string | null): Attempt {
+    const session = this.sessions.open(durableSessionId, { roomPlumbing: true });
+    if (session.attempt !== null) {
+      throw new RoomtapError(
+        "session_busy",
+        `session ${durableSessionId} already runs ${session.attempt.coordinates.turn_id}`,
+      );
+    }
+    const attempt = new Attempt(coordinates, session, origin, this.#redactor);
+    session.attempt = attempt;
+    return attempt;
+  }
+
+  /** Tells that the turn began. Call it when the row is durable and before the runner. */
+  started(attempt: Attempt, payload: TurnStarted, row: RowRef): void {
+    const masked = cleanPayload(payload, this.#redactor);
+    this.seam.publish(
+      attempt,
+      "turn.started",
+      { ...(masked.payload as unknown as TurnStarted), row },
+      { bytes: masked.bytes },
+    );
+  }
+
+  /** Puts out a frame of the attempt's runner. A type that only the host builds is refused. */
+  emit(attempt: Attempt, frame: RunnerFrame): WriteResult {
+    const params = { type: frame.type, session_id: attempt.session.runtimeId, payload: frame.payload };
+    if (isHostType(frame.type)) return this.seam.refuse("invalid_frame");
+    return this.seam.writeJson({ jsonrpc: "2.0", method: "event", params }, attempt);
+  }
+
+  /**
+   * Closes the attempt: held text leaves, open requests are cancelled, open calls end `interrupted`; every later frame is
+   * late. It frees the session for the next attempt. Sealing twice is an error of the caller.
+   */
+  seal(attempt: Attempt, reason: CancelWord): Sealed {
+    this.requests.cancelAll(attempt, reason);
+    for (const tool of [...attempt.openTools]) this.seam.endTool(attempt, tool.tool_id, "interrupted");
+    this.seam.flush(attempt);
+    attempt.sealed = true;
+    attempt.session.attempt = null;
+    const { text } = attempt.message;
+    return { activity_count: attempt.n + 1, text, cut: text.length < attempt.message.units };
+  }
+
+  /** Tells that the turn ended. Call it when the row is durable. Its event is the attempt's last. */
+  settled(attempt: Attempt, payload: TurnSettled, row: RowRef): void {
+    // Of an abandoned attempt nobody knows how many events the dead host had told.
+    const numbered = payload.activity_count !== null;
+    const counts = numbered ? { ...attempt.counts(), "turn.settled": 1 } : {};
+    const bytes = payload.text.length + (payload.error?.length ?? 0) + 512;
+    this.seam.publish(attempt, "turn.settled", { ...payload, row, counts }, { bytes, numbered });
+    attempt.settled = true;
+  }
+
+  /** A text as it may leave: well formed, secrets masked. */
+  clean(text: string): string {
+    return cleanText(text, this.#redactor);
+  }
+}

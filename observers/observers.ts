@@ -1,0 +1,140 @@
+import {
+  RoomtapError,
+  systemClock,
+  type ActivityEvent,
+  type ActivitySink,
+  type Attempt,
+  type Clock,
+  type Report,
+} from "../core/index.ts";
+import { Consumer } from "./consumer.ts";
+import { checkConsumerOptions } from "./consumer-options.ts";
+import type { ConsumerOptions, ConsumerStats, Subscription } from "./observer.ts";
+import { Ring } from "./ring.ts";
+
+/** How long one turn of the event loop may go to handlers before I/O has its turn. */
+const drainBudgetMs = 8;
+
+/** What a bounded drain could not deliver. */
+export interface DrainResult {
+  /** Events that were held when the time was over. */
+  readonly undelivered: number;
+  /** Consumers whose handler had not come back. */
+  readonly unfinished: readonly string[];
+}
+
+/**
+ * All consumers of a host. The seam pushes into one ring and returns; handlers run in a later turn of the event loop, one
+ * consumer after the other, each at its own pace.
+ */
+export class Observers implements ActivitySink {
+  /** Whether anybody listens. */
+  listening = false;
+  readonly #clock: Clock;
+  readonly #report: Report;
+  readonly #ring = new Ring(() => this.#absorbAll());
+  readonly #consumers = new Map<string, Consumer>();
+  #scheduled = false;
+  #draining: (() => void)[] = [];
+
+  constructor(options: { readonly clock?: Clock; readonly report?: Report } = {}) {
+    this.#clock = options.clock ?? systemClock;
+    this.#report = options.report ?? (() => undefined);
+  }
+
+  /**
+   * Registers a consumer. It gets what is published from now on.
+   * @throws RoomtapError `duplicate_id`, `unknown_kind`, `invalid_params`
+   */
+  observe(options: ConsumerOptions): Subscription {
+    if (this.#consumers.has(options.id)) {
+      throw new RoomtapError("duplicate_id", `a consumer with the id ${options.id} is registered already`);
+    }
+    checkConsumerOptions(options);
+    const consumer = new Consumer(options, {
+      ring: this.#ring,
+      clock: this.#clock,
+      report: this.#report,
+      wake: () => this.#wake(),
+    });
+    this.#consumers.set(options.id, consumer);
+    this.listening = true;
+    return { id: options.id, stats: () => consumer.stats(), dispose: () => this.#dispose(consumer) };
+  }
+
+  /** Counters of all consumers, in order of registration. */
+  stats(): readonly ConsumerStats[] {
+    return [...this.#consumers.values()].map((consumer) => consumer.stats());
+  }
+
+  push(event: ActivityEvent, attempt: Attempt, kind: number, bytes: number): void {
+    this.#ring.push(event, attempt, kind, bytes);
+    if (!this.#scheduled) this.#wake();
+  }
+
+  /** Waits until all consumers have read what they hold, at most `deadlineMs`. */
+  drain(deadlineMs: number): Promise<DrainResult> {
+    return new Promise((resolve) => {
+      let done = false;
+      const finish = (): void => {
+        if (done) return;
+        done = true;
+        stopTimer();
+        this.#draining = this.#draining.filter((check) => check !== look);
+        resolve(this.#left());
+      };
+      const look = (): void => {
+        if (this.#isIdle()) finish();
+      };
+      const stopTimer = this.#clock.after(deadlineMs, finish);
+      this.#draining.push(look);
+      look();
+    });
+  }
+
+  #left(): DrainResult {
+    const consumers = [...this.#consumers.values()];
+    return {
+      undelivered: consumers.reduce((sum, consumer) => sum + consumer.stats().depth, 0),
+      unfinished: consumers.filter((consumer) => consumer.isRunning).map((consumer) => consumer.id),
+    };
+  }
+
+  #wake(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#clock.defer(() => this.#drainAll());
+  }
+
+  #drainAll(): void {
+    this.#scheduled = false;
+    const deadline = this.#clock.monotonic() + drainBudgetMs;
+    this.#ring.freeze();
+    let tail = this.#ring.head;
+    let left = false;
+    for (const consumer of this.#consumers.values()) {
+      consumer.drain(deadline);
+      if (consumer.cursor < tail) tail = consumer.cursor;
+      left ||= !consumer.isRunning && !consumer.isIdle;
+    }
+    this.#ring.trim(tail);
+    if (left) this.#wake();
+    for (const look of this.#draining) look();
+  }
+
+  #absorbAll(): void {
+    for (const consumer of this.#consumers.values()) consumer.absorb();
+  }
+
+  #isIdle(): boolean {
+    for (const consumer of this.#consumers.values()) if (!consumer.isIdle) return false;
+    return true;
+  }
+
+  #dispose(consumer: Consumer): void {
+    consumer.dispose();
+    this.#consumers.delete(consumer.id);
+    this.listening = this.#consumers.size > 0;
+    for (const look of this.#draining) look();
+  }
+}

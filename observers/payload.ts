@@ -1,0 +1,72 @@
+import {
+  cutPayload,
+  estimateBytes,
+  utf8Length,
+  type ActivityEvent,
+  type ActivityKind,
+  type JsonObject,
+} from "../core/index.ts";
+import { isDelta } from "./coalesce.ts";
+
+/** Fields of each kind that stay at level `meta`: ids, names, outcomes, numbers. Of the others the size is told. */
+const metaFields: { readonly [Kind in ActivityKind]: readonly string[] } = {
+  "turn.started": ["cause", "origin", "seen_through_seq", "roster_digest", "discussion", "row"],
+  "turn.settled": ["status", "reason_code", "truncated", "usage", "activity_count", "duration_ms", "row", "counts"],
+  "tool.started": ["tool_id", "name"],
+  "tool.completed": ["tool_id", "name", "outcome", "duration_ms"],
+  "tool.output_risk": ["tool_id", "name", "risk", "redacted"],
+  "message.delta": ["offset", "snapshot"],
+  "message.interim": ["already_streamed"],
+  "reasoning.delta": ["offset", "snapshot"],
+  "request.opened": ["id", "request_id", "method", "tool_id", "expires_at"],
+  "request.resolved": ["id", "request_id", "method", "outcome", "reason", "by"],
+  "turn.error": ["reason"],
+  gap: ["dropped", "withheld", "first_n", "last_n", "kinds", "reason"],
+};
+
+/** The event with ids, names, outcomes and, in `sizes`, how many bytes of UTF-8 each other field would take. */
+export function atMeta(event: ActivityEvent): ActivityEvent {
+  const keep = metaFields[event.kind];
+  const payload: Record<string, unknown> = {};
+  const sizes: Record<string, number> = {};
+  for (const [field, value] of Object.entries(event.payload as object)) {
+    if (keep.includes(field)) payload[field] = value;
+    else sizes[field] = utf8Length(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+  }
+  if (Object.keys(sizes).length > 0) payload["sizes"] = sizes;
+  return { ...withoutTruncated(event), payload } as ActivityEvent;
+}
+
+/** The event with its long fields cut, so that it takes at most `maxEventBytes` by estimate. */
+export function cutEvent(event: ActivityEvent, maxEventBytes: number): ActivityEvent {
+  const { payload, truncated } = cutPayload(event.payload as unknown as JsonObject, maxEventBytes);
+  // A field that was cut before keeps the length it had at first.
+  const earlier = event.truncated ?? [];
+  const again = truncated.filter((cut) => !earlier.some((known) => known.field === cut.field));
+  return { ...event, payload, truncated: [...earlier, ...again] } as unknown as ActivityEvent;
+}
+
+/** Estimated bytes of an event's payload. */
+export function payloadBytes(event: ActivityEvent): number {
+  return estimateBytes(event.payload);
+}
+
+/** Freezes an event to its depth. Coordinates are frozen already, once per attempt. */
+export function freezeEvent(event: ActivityEvent): void {
+  // A delta is flat: the general walk would cost as much as its whole way through the ring.
+  if (isDelta(event)) Object.freeze(event.payload);
+  else freezeDeep(event.payload);
+  if (event.truncated !== undefined) freezeDeep(event.truncated);
+  Object.freeze(event);
+}
+
+function freezeDeep(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const key in value) freezeDeep((value as Record<string, unknown>)[key]);
+}
+
+function withoutTruncated(event: ActivityEvent): ActivityEvent {
+  const { truncated: _, ...rest } = event;
+  return rest as ActivityEvent;
+}

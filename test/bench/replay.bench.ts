@@ -1,0 +1,137 @@
+/**
+ * Replay of a room's whole log from a file, rows validated, hashes not, against the least that any replay does: reading
+ * whole rows, `JSON.parse`, and a fold that counts statuses.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemClock, type TurnStarted } from "../../core/index.ts";
+import { emptyState, RoomFold, rosterDigest } from "../../rooms/index.ts";
+import type { NewRow } from "../../rooms/log.ts";
+import { openHostDatabase, openReadOnlyDatabase } from "../../rooms/sqlite/open.ts";
+import { SqliteLogReader } from "../../rooms/sqlite/reader.ts";
+import { SqliteRoomLog } from "../../rooms/sqlite/log.ts";
+import type { SqliteDatabase } from "../../rooms/sqlite/database.ts";
+import { TestLog } from "../support/logs.ts";
+import { atLeast, holds, median, medianRatio, round, sideBySide, type BenchResult } from "./measure.ts";
+
+const roomId = "r1";
+const rowCount = 100_000;
+const membersOfRoom = ["m-planner", "m-coder", "m-reviewer"];
+const answer = `I looked at it, and the second step can go: nothing reads what it writes. @reviewer please check. ${"x".repeat(160)}`;
+
+export async function run(): Promise<BenchResult> {
+  const folder = mkdtempSync(fileURLToPath(new URL(".tmp-replay-", import.meta.url)));
+  const file = join(folder, "replay.db");
+  try {
+    await write(file);
+    const database = await openReadOnlyDatabase({ file, clock: systemClock });
+    const reader = new SqliteLogReader(database);
+    try {
+      return await measure(reader, database);
+    } finally {
+      await reader.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(reader: SqliteLogReader, database: SqliteDatabase): Promise<BenchResult> {
+  let folded = 0;
+  let counted = 0;
+  const samples = await sideBySide({
+    replay: async () => {
+      const start = performance.now();
+      folded = await replay(reader);
+      return ((performance.now() - start) * 1e6) / rowCount;
+    },
+    bare: () => {
+      const start = performance.now();
+      counted = bareReplay(database);
+      return ((performance.now() - start) * 1e6) / rowCount;
+    },
+  });
+  const ratio = medianRatio(samples.bare, samples.replay);
+  return {
+    rows: [
+      { way: "replay", row_ns: round(median(samples.replay)), rows: folded },
+      { way: "read, JSON.parse, bare fold", row_ns: round(median(samples.bare)), rows: counted },
+    ],
+    gates: [
+      atLeast("replay, x of read + JSON.parse + bare fold", ratio, 0.5),
+      holds("both saw every row", folded === rowCount && counted === rowCount),
+    ],
+  };
+}
+
+/** What `roomtap replay` does. Returns the last row. */
+async function replay(reader: SqliteLogReader): Promise<number> {
+  const folding = new RoomFold(emptyState(roomId));
+  for (let more = true; more;) {
+    const page = await reader.read(roomId, { after_seq: folding.throughSeq });
+    for (const row of page.rows) folding.apply(row);
+    more = page.has_more;
+  }
+  return folding.state().through_seq;
+}
+
+/** The floor: whole rows, page by page, nothing checked. Returns how many it counted. */
+function bareReplay(database: SqliteDatabase): number {
+  const page = database.prepare("SELECT * FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT 500").raw();
+  const payloadAt = page.columns().findIndex((column) => column.name === "payload");
+  const byStatus = new Map<string, number>();
+  let seq = 0;
+  for (;;) {
+    const rows = page.all(roomId, seq) as (string | number)[][];
+    if (rows.length === 0) break;
+    for (const row of rows) {
+      const { status = "started" } = JSON.parse(String(row[payloadAt])) as { status?: string };
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+    }
+    seq += rows.length;
+  }
+  return [...byStatus.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** A talk of three members in four threads: each post is answered by all of them, one after the other. */
+async function write(file: string): Promise<void> {
+  const members = membersOfRoom.map((member_id) => {
+    const handle = member_id.slice(2);
+    return { member_id, handle, display_name: handle, runner_kind: "acp" };
+  });
+  const log = new SqliteRoomLog(await openHostDatabase({ file, clock: systemClock }), { clock: systemClock });
+  await log.putRoom({ room_id: roomId, name: "Replay", members, roster_digest: rosterDigest(members) });
+  const rows = talk();
+  for (let seq = 0; seq < rows.length; seq += 1_000) {
+    const result = await log.append({ room_id: roomId, rows: rows.slice(seq, seq + 1_000), inbox: [], expected_seq: seq });
+    if (result.status !== "appended") throw new Error(`could not write the log: ${JSON.stringify(result)}`);
+  }
+  await log.close();
+}
+
+function talk(): readonly NewRow[] {
+  const log = new TestLog(roomId);
+  for (let turn = 0; log.rows.length < rowCount; turn++) {
+    const slot = turn % membersOfRoom.length;
+    const message_id = `msg-${turn - slot}`;
+    const before = log.rows.length;
+    const post = { message_id, text: `@all step ${turn}: what do you make of this? ${"y".repeat(150)}` };
+    const input: TurnStarted["input"] = Array.from({ length: slot + 1 }, (_, k) =>
+      k === 0 ? { message_id, row_seq: before - 2 * slot + 1 } : { row_seq: before - 2 * (slot - k) },
+    );
+    const start = log.start({
+      member_id: membersOfRoom[slot] ?? "m-planner",
+      thread_id: `thread-${Math.floor(turn / membersOfRoom.length) % 4}`,
+      ...(slot === 0 ? { post } : { input }),
+      slot,
+      seen_through_seq: slot === 0 ? 0 : before,
+    });
+    log.settle(start, { text: answer, usage: { input_tokens: 1_200, output_tokens: 90 } });
+  }
+  return log.rows.map((row) => {
+    const { room_id, thread_id, member_id, turn_id, task_id, execution_generation } = row;
+    const coordinates = { room_id, thread_id, member_id, turn_id, task_id, execution_generation };
+    return { kind: row.kind, coordinates, payload: row.payload } as NewRow;
+  });
+}

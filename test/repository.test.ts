@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { localLinks } from "./support/markdown.ts";
+import { filesUnder, readText, rootFolder } from "./support/repository.ts";
+
+const texts = filesUnder("").filter((path) => /\.(ts|mjs|json|md|txt|yml)$|^\.ci\/|^LICENSE$/.test(path));
+
+/** The places, as `file:line`, where a pattern stands. */
+function places(paths: readonly string[], pattern: RegExp): readonly string[] {
+  return paths.flatMap((path) =>
+    readText(path)
+      .split("\n")
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : [])),
+  );
+}
+
+describe("the repository", () => {
+  it("names no folder of one person's machine", () => {
+    expect(places(texts, /(?<![\w.])\/(work|root|home|Users)\/\w/)).toEqual([]);
+  });
+
+  it("leaves nothing for later in a comment", () => {
+    expect(places(texts, /\b(TO[D]O|FIX[M]E|XX[X])\b/)).toEqual([]);
+  });
+
+  it("runs every test it has", () => {
+    const tests = texts.filter((path) => path.startsWith("test/"));
+    expect(places(tests, /\b(it|test|describe)\.(only|skip|todo)\b/)).toEqual([]);
+  });
+
+  it("tells the compiler and the linter to look away nowhere in the sources", () => {
+    const sources = texts.filter((path) => !path.startsWith("test/") && path.endsWith(".ts"));
+    expect(places(sources, /@ts-(ignore|nocheck|expect-error)|(es|ox)lint-disable/)).toEqual([]);
+  });
+
+  it("locks packages without the hosts they were downloaded from", () => {
+    expect(places(["package-lock.json"], /https?:.*\.tgz/)).toEqual([]);
+  });
+
+  it("links to files that are there", () => {
+    const broken = texts
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((path) => localLinks(readText(path)).map((target) => [path, join(dirname(path), target)] as const))
+      .filter(([, target]) => !existsSync(join(rootFolder, target)));
+    expect(broken).toEqual([]);
+  });
+});
