@@ -3,9 +3,12 @@ import { coordinatesSchema, type Coordinates } from "./coordinates.ts";
 
 /** How a tool call ended. `unknown` is honest: it ended and nobody said how. */
 export const toolOutcomes = ["ok", "error", "denied", "cancelled", "timeout", "interrupted", "unknown"] as const;
+/** A word of `toolOutcomes`. */
 export type ToolOutcome = (typeof toolOutcomes)[number];
 
+/** How a request ended: by a yes, by a no, by its deadline, or with its turn. */
 export const requestOutcomes = ["answered", "denied", "expired", "cancelled"] as const;
+/** A word of `requestOutcomes`. */
 export type RequestOutcomeWord = (typeof requestOutcomes)[number];
 
 /** Who wrote a text. */
@@ -26,10 +29,14 @@ export type InputItem =
   | { readonly message_id: string; readonly row_seq: number }
   | { readonly row_seq: number };
 
+/** Why a turn began. */
 export const startCauses = ["message", "mention", "queued", "auto_continue", "retry", "host"] as const;
+/** A word of `startCauses`. */
 export type StartCause = (typeof startCauses)[number];
 
+/** How a turn ended. `passed`: the member had nothing to say; `abandoned`: its host died. */
 export const turnStatuses = ["completed", "passed", "failed", "cancelled", "superseded", "abandoned"] as const;
+/** A word of `turnStatuses`. */
 export type TurnStatus = (typeof turnStatuses)[number];
 
 /** Reason codes of `turn.settled`, by status. A status that stands here with none has `reason_code: null`. */
@@ -55,8 +62,11 @@ export const reasonCodes = {
   abandoned: ["host_lost"],
 } as const satisfies Record<TurnStatus, readonly string[]>;
 
+/** Why a turn is `failed`. */
 export type FailureReason = (typeof reasonCodes.failed)[number];
+/** Why a turn is `cancelled`. */
 export type CancelReason = (typeof reasonCodes.cancelled)[number];
+/** Why a turn ended as it did, whatever its status. */
 export type ReasonCode = (typeof reasonCodes)[TurnStatus][number];
 
 /** Tokens and cost as the runner reported them, unchanged. */
@@ -112,6 +122,7 @@ export interface Gap {
   readonly reason: "overflow" | "not_granted";
 }
 
+/** A piece of a streamed text, as it left the seam: well formed and without secrets. */
 export interface Delta {
   readonly text: string;
   /** UTF-16 units of this kind that the attempt released before `text`. */
@@ -120,17 +131,22 @@ export interface Delta {
   readonly snapshot?: true | undefined;
 }
 
+/** What the frame of an event brought was no JSON: only what names the call was kept. */
+interface Unserialisable {
+  readonly unserialisable?: true | undefined;
+}
+
 /** What each kind of event carries at level `standard`. Kinds are past facts. */
 export interface ActivityPayloads {
   "turn.started": TurnStarted & { readonly row: RowRef };
   "turn.settled": TurnSettled & { readonly row: RowRef; readonly counts: { readonly [kind: string]: number } };
-  "tool.started": {
+  "tool.started": Unserialisable & {
     readonly tool_id: string;
     readonly name: string;
     readonly args?: unknown;
     readonly context?: unknown;
   };
-  "tool.completed": {
+  "tool.completed": Unserialisable & {
     readonly tool_id: string;
     readonly name: string;
     readonly outcome: ToolOutcome;
@@ -139,7 +155,7 @@ export interface ActivityPayloads {
     readonly summary?: unknown;
     readonly error?: unknown;
   };
-  "tool.output_risk": {
+  "tool.output_risk": Unserialisable & {
     readonly tool_id: string;
     readonly name: string;
     readonly risk?: unknown;
@@ -147,7 +163,7 @@ export interface ActivityPayloads {
     readonly redacted?: unknown;
   };
   "message.delta": Delta;
-  "message.interim": { readonly text: string; readonly already_streamed: boolean };
+  "message.interim": Unserialisable & { readonly text: string; readonly already_streamed: boolean };
   "reasoning.delta": Delta;
   "request.opened": {
     /** `srq-` and 12 hex: what an answer names. */
@@ -172,10 +188,11 @@ export interface ActivityPayloads {
     /** Who answered; null when the host did (a policy, an expiry, an end). */
     readonly by: { readonly origin: string } | null;
   };
-  "turn.error": { readonly message: string; readonly reason?: string | undefined };
+  "turn.error": Unserialisable & { readonly message: string; readonly reason?: string | undefined };
   gap: Gap;
 }
 
+/** What happened: a key of `kindTable`. */
 export type ActivityKind = keyof ActivityPayloads;
 
 /** How a queue at its bound treats a kind, and which grant it needs. */
@@ -202,6 +219,7 @@ export const kindTable = {
   gap: { class: "other" },
 } as const satisfies Record<ActivityKind, KindEntry>;
 
+/** All kinds in the order of their numbers. */
 export const activityKinds = Object.keys(kindTable) as readonly ActivityKind[];
 
 /** A field that was cut to fit a bound, and its whole length in bytes of UTF-8. */

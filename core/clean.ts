@@ -18,16 +18,13 @@ const tooDeep = "[cut: nested deeper than 64]";
 /** What of a payload that is no JSON is kept, if it is a string: it names the call that started or ended. */
 const namingFields = ["tool_id", "name", "outcome"] as const;
 
-/** Values in one payload. More of them are no tool call but a way to hold the loop. */
-const maxValues = 1_000_000;
-
 /** Thrown inside the walk, caught by `cleanPayload`: never seen outside. */
 class NotJson extends Error {}
 
 /**
  * Copies a payload as JSON would have it, in one walk: strings well formed, secrets masked by value and by key, what is
  * nested deeper than 64 cut, `__proto__` keys left out. The producer's object is read once and not changed.
- * A cycle, a bigint, NaN, Infinity, a Map, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
+ * A cycle, more than 1,000,000 values, a bigint, NaN, Infinity, a Map, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
  */
 export function cleanPayload(payload: unknown, redactor: Redactor): Cleaned {
   const walk = new Walk(redactor);
@@ -37,7 +34,7 @@ export function cleanPayload(payload: unknown, redactor: Redactor): Cleaned {
   } catch {
     // A getter or a `toJSON` may throw anything: whatever it was, the payload is no JSON.
   }
-  return { payload: naming(payload), bytes: 64, problem: "unserialisable" };
+  return { payload: naming(payload, redactor), bytes: 64 + 3 * limits.maxToolIdUnits, problem: "unserialisable" };
 }
 
 /** A text of roomtap's own: well formed and without secrets. */
@@ -57,7 +54,7 @@ class Walk {
 
   /** @param depth of `value`: the payload is 0, the value of a field 1 */
   value(value: unknown, depth: number): unknown {
-    if (++this.#values > maxValues) throw new NotJson("too many values");
+    if (++this.#values > limits.maxPayloadValues) throw new NotJson("too many values");
     this.bytes += 16;
     switch (typeof value) {
       case "string":
@@ -94,9 +91,7 @@ class Walk {
   }
 
   #members(value: object, depth: number): unknown {
-    if (Array.isArray(value)) {
-      return value.map((item: unknown) => this.value(item, depth + 1) ?? null);
-    }
+    if (Array.isArray(value)) return this.#items(value, depth);
     if ("toJSON" in value && typeof value.toJSON === "function") {
       return this.value((value.toJSON as () => unknown)(), depth);
     }
@@ -108,8 +103,16 @@ class Walk {
       const member = this.value((value as Record<string, unknown>)[key], depth + 1);
       if (member === undefined) continue;
       this.bytes += key.length;
-      copy[key.toWellFormed()] = isSecretKey(key) && hides(member) ? mask : member;
+      copy[cleanText(key, this.#redactor)] = isSecretKey(key) && hides(member) ? mask : member;
     }
+    return copy;
+  }
+
+  #items(items: readonly unknown[], depth: number): unknown[] {
+    // A length alone costs its maker nothing: holes are values too, `null` in JSON.
+    if (items.length > limits.maxPayloadValues) throw new NotJson("too many values");
+    const copy: unknown[] = [];
+    for (const item of items) copy.push(this.value(item, depth + 1) ?? null);
     return copy;
   }
 }
@@ -123,12 +126,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function naming(payload: unknown): JsonObject {
+function naming(payload: unknown, redactor: Redactor): JsonObject {
   const kept: Record<string, unknown> = { unserialisable: true };
   for (const field of namingFields) {
     try {
       const value = isObject(payload) ? payload[field] : undefined;
-      if (typeof value === "string") kept[field] = value.toWellFormed().slice(0, limits.maxToolIdUnits);
+      // What is too long to name anything is left out: cut, it would name another call.
+      if (typeof value === "string" && value.length <= limits.maxToolIdUnits) kept[field] = cleanText(value, redactor);
     } catch {
       // A throwing getter: the field stays out.
     }

@@ -32,6 +32,7 @@ interface Platform {
 const platform = globalThis as Platform;
 const setNext: (run: () => void) => unknown = platform.setImmediate ?? ((run) => setTimeout(run, 0));
 
+/** The clocks and timers of the platform. Timers keep the process alive until they are undone. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -51,6 +52,7 @@ export const systemClock: Clock = {
   defer: (run) => void setNext(run),
 };
 
+/** Random ids of the platform, fit for secrets. */
 export const systemIds: IdSource = {
   hex(bytes) {
     const random = crypto.getRandomValues(new Uint8Array(bytes));

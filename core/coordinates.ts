@@ -1,12 +1,19 @@
 import { z } from "zod";
 
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
 /**
  * Ids of rooms, threads, members, messages and events: 1 to 128 ASCII characters, the first one a letter or a digit.
  * So they hold no control characters, and `__proto__` is none; `constructor` is a name like any other.
  */
-export const idSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
+export const idSchema = z.string().regex(idPattern, {
   message: "expected 1 to 128 of A-Z a-z 0-9 . _ : - beginning with a letter or a digit",
 });
+
+/** Whether `idSchema` takes the value, at a tenth of its cost: for rows, which are read by the hundred thousand. */
+export function isId(value: unknown): value is string {
+  return typeof value === "string" && idPattern.test(value);
+}
 
 /** Where an event belongs: one execution of one task of one member in one thread of one room. All six, always. */
 export interface Coordinates {
@@ -19,6 +26,7 @@ export interface Coordinates {
   readonly execution_generation: number;
 }
 
+/** Coordinates read back from outside. Strict: a seventh field is damage. */
 export const coordinatesSchema = z.strictObject({
   room_id: idSchema,
   thread_id: idSchema,

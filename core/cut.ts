@@ -1,6 +1,7 @@
 import type { TruncatedField } from "./activity.ts";
 import type { JsonObject } from "./frames.ts";
-import { utf8Length } from "./utf8.ts";
+import { consumerDefaults } from "./options.ts";
+import { cutUnits, utf8Length } from "./utf8.ts";
 
 /** What an event takes in a queue besides its payload: envelope, slots and headers. Bytes. */
 export const envelopeBytes = 160;
@@ -41,12 +42,12 @@ const namingFields: ReadonlySet<string> = new Set([
   "seen_through_seq",
   "activity_count",
   "duration_ms",
-  "usage",
 ]);
 
 /** Strings shorter than this are not worth cutting, and none is cut to less. UTF-16 units. */
 const shortUnits = 64;
 
+/** A payload that fits, and which of its fields do not have their whole text any more. */
 export interface CutPayload {
   readonly payload: JsonObject;
   readonly truncated: readonly TruncatedField[];
@@ -70,6 +71,19 @@ export function cutPayload(payload: JsonObject, maxBytes: number): CutPayload {
     truncated.splice(0, truncated.length, ...inside, { field, bytes: utf8Length(JSON.stringify(payload[field])) });
     copy[field] = null;
   }
+}
+
+/** What a payload may take so that its event fits into a whole queue of the default size. */
+const maxFittingBytes = consumerDefaults.maxBytes - envelopeBytes;
+
+/**
+ * A payload on its way into queues, cut if it is larger than any of them.
+ * @param estimate what it came with; only above 16 KiB it is looked at again, since not all of that has to be in it
+ */
+export function fitPayload(payload: JsonObject, estimate: number): Partial<CutPayload> & { readonly bytes: number } {
+  if (estimate <= consumerDefaults.maxEventBytes) return { bytes: estimate };
+  const bytes = estimateBytes(payload);
+  return bytes <= maxFittingBytes ? { bytes } : { ...cutPayload(payload, maxFittingBytes), bytes: maxFittingBytes };
 }
 
 function longTexts(value: unknown, key: string): number[] {
@@ -107,11 +121,6 @@ function cutTexts(value: unknown, path: string, limit: number, truncated: Trunca
     copy[key] = keep ? member : cutTexts(member, path === "" ? key : `${path}.${key}`, limit, truncated);
   }
   return copy;
-}
-
-function cutUnits(text: string, units: number): string {
-  const last = text.charCodeAt(units - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? units - 1 : units);
 }
 
 function largestField(payload: JsonObject): string | undefined {

@@ -17,7 +17,10 @@ export interface Emitter<Events extends Record<string, unknown>> {
   clear(): void;
 }
 
-/** @param onFault is told of what a listener threw or rejected with; it must not throw */
+/**
+ * An emitter without listeners.
+ * @param onFault is told of what a listener threw or rejected with; it must not throw
+ */
 export function createEmitter<Events extends Record<string, unknown>>(
   onFault: (fault: unknown, name: string) => void,
 ): Emitter<Events> {

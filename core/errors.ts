@@ -104,6 +104,11 @@ export const errorTable = {
     remedy: "The message has the system's reason.",
     exit: 4,
   },
+  plugin_failed: {
+    meaning: "A plugin's setup failed; nothing of it was left registered.",
+    remedy: "The message has the plugin's id and what it threw.",
+    exit: 2,
+  },
   position_conflict: {
     meaning: "The log's head is not at the expected position: another append came first.",
     remedy: "Read the log from the position in the answer and decide anew.",
@@ -161,6 +166,7 @@ export const errorTable = {
   },
 } as const satisfies Record<string, ErrorEntry>;
 
+/** A word for a fault that callers may rely on: a key of `errorTable`. */
 export type ErrorCode = keyof typeof errorTable;
 
 /** The one error class of roomtap. `code` is a key of `errorTable`; `message` is for people and no contract. */
@@ -192,8 +198,13 @@ export interface Notice {
 /** The one channel for faults that nobody awaits. Never throws. */
 export type Report = (notice: Notice) => void;
 
-/** The text of anything thrown, for a message. */
+/** The text of anything thrown, for a message. Never throws. */
 export function messageOf(fault: unknown): string {
-  if (fault instanceof Error) return fault.message;
-  return typeof fault === "string" ? fault : Object.prototype.toString.call(fault);
+  try {
+    if (fault instanceof Error) return String(fault.message);
+    return typeof fault === "string" ? fault : Object.prototype.toString.call(fault);
+  } catch {
+    // What was thrown throws when it is read.
+    return "something that cannot be read";
+  }
 }

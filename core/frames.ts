@@ -26,6 +26,7 @@ export interface RequestFrame {
   readonly params: JsonObject & { readonly session_id: string };
 }
 
+/** What leaves by the seam. */
 export type Frame = EventFrame | RequestFrame;
 
 /** What a runner emits: a frame without its envelope. */
@@ -76,6 +77,7 @@ export const frameTable = {
   "session.reclaimed": { host: true },
 } as const satisfies Record<string, { host: boolean }>;
 
+/** A key of `frameTable`. */
 export type KnownFrameType = keyof typeof frameTable;
 
 const hostTypes: ReadonlySet<string> = new Set(

@@ -41,7 +41,7 @@ export {
   type ManualClock,
   type Undo,
 } from "./clock.ts";
-export { coordinatesSchema, coordinatesText, idSchema, makeCoordinates, type Coordinates } from "./coordinates.ts";
+export { coordinatesSchema, coordinatesText, idSchema, isId, makeCoordinates, type Coordinates } from "./coordinates.ts";
 export { cutPayload, envelopeBytes, estimateBytes, type CutPayload } from "./cut.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
 export {
@@ -53,6 +53,7 @@ export {
   type Notice,
   type Report,
 } from "./errors.ts";
+export type { FrameSink } from "./frame-sinks.ts";
 export {
   frameTable,
   isHostType,
@@ -77,7 +78,7 @@ export type {
   TurnMember,
   WriteResult,
 } from "./runner.ts";
-export { Seam, type ActivitySink, type FrameSink } from "./seam.ts";
+export { Seam, type ActivitySink } from "./seam.ts";
 export { defaultSecretRules, isSecretKey, mask, secretsOfEnvironment, type SecretRule } from "./secret-rules.ts";
 export { ServerRequests, type AnswerResult, type CancelWord, type OpenRequest } from "./server-requests.ts";
 export { Session, SessionRegistry } from "./sessions.ts";

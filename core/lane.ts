@@ -9,10 +9,9 @@ export interface Lane {
 }
 
 /**
- * @param places how many run side by side, at least 1
- *
- * The waiting list inside has no bound, and a place is kept until the work's promise settles: so admit work first and
+ * A lane of a number of places. The waiting list inside has no bound, and a place is kept until the work's promise settles: so admit work first and
  * hand in only what has a place. Nested calls in one lane can deadlock.
+ * @param places how many run side by side, at least 1
  */
 export function createLane(places: number): Lane {
   const limit = pLimit(places);

@@ -5,6 +5,8 @@
 export const limits = {
   /** Nesting of a payload (arrays and objects together). Deeper ones are cut. */
   maxPayloadDepth: 64,
+  /** Values in one payload. One with more is a way to hold the loop and leaves as no JSON. */
+  maxPayloadValues: 1_000_000,
   /** A delta longer than this leaves the seam as several. UTF-16 units. */
   maxDeltaUnits: 8_192,
   /** Released text kept per kind of a live attempt, so that a gap can heal. UTF-16 units. */
@@ -17,12 +19,17 @@ export const limits = {
   maxLiterals: 1_024,
   /** Sessions a process remembers; when full, the one unused for longest goes. */
   maxSessions: 65_536,
+  /** Runtime ids by which one session is found; the oldest is forgotten. */
+  maxRuntimeIds: 64,
   maxOpenRequestsPerSession: 32,
   maxOpenRequests: 1_024,
   /** Outcomes kept so that a second answer learns the first one. */
   maxKeptOutcomes: 1_024,
   keptOutcomeMs: 600_000,
   approvalLifetimeMs: 86_400_000,
+  /** Command and description of an approval, each. What is cut can only be denied. UTF-16 units. */
+  maxApprovalTextUnits: 65_536,
+  /** Ids above it are refused; names of tools are cut. UTF-16 units. */
   maxToolIdUnits: 512,
   /** Open tools of one attempt; above it a start is refused. */
   maxOpenTools: 1_024,
@@ -30,6 +37,13 @@ export const limits = {
   maxEndedTools: 4_096,
   /** Attempts with pending gaps of one consumer; the rest is counted in one gap without coordinates. */
   maxGapAttempts: 256,
+  /** Attempts whose text is broken for one consumer; of more, the one that has ended goes first. */
+  maxBrokenAttempts: 1_024,
+  /** Unread events in the ring that all consumers share. A power of two, and estimated bytes. */
+  maxRingEvents: 1_024,
+  maxRingBytes: 4_194_304,
+  /** The smallest `maxBytes` of a consumer: any delta, and any event cut to what names it, fits into it. */
+  minQueueBytes: 16_384,
   /** Handlers of one plugin. */
   maxHandlersPerPlugin: 100,
 

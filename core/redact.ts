@@ -22,18 +22,20 @@ export interface Redactor {
 /** Lets every value pass: for hosts whose agents never see a secret. Secret keys of objects are masked all the same. */
 export const noRedaction: Redactor = { text: (text) => text, stream: () => null, addLiterals: () => undefined };
 
-/** @param options.rules default: `defaultSecretRules` */
+/**
+ * A redactor of the default rules and of secrets that are registered with it.
+ * @param options.rules default: `defaultSecretRules`
+ * @throws RoomtapError `invalid_params` for a literal that cannot be masked (9 to 4,096 characters, 1,024 of them at most)
+ */
 export function createRedactor(
   options: { readonly literals?: Iterable<string>; readonly rules?: readonly SecretRule[] } = {},
 ): Redactor {
   const rules = options.rules ?? defaultSecretRules;
   const literals = new Set(options.literals);
   const current = { set: compileRules(rules, literals) };
+  const wholeTexts = new StreamRedactor(current);
   return {
-    text: (text) => {
-      const stream = new StreamRedactor(current);
-      return stream.whole(text);
-    },
+    text: (text) => wholeTexts.whole(text),
     stream: () => new StreamRedactor(current),
     addLiterals(more) {
       const all = new Set([...literals, ...more]);
@@ -110,6 +112,7 @@ export class StreamRedactor {
 
   /** Masks a text that is whole: a tail that only begins like a secret is none. */
   whole(text: string): string {
+    this.#before = 0;
     return this.#scan(text, 0, true);
   }
 

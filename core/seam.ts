@@ -1,15 +1,20 @@
 import type { ActivityEvent, ActivityKind, ActivityPayloads } from "./activity.ts";
 import { kindIndex, type Attempt } from "./attempt.ts";
-import { cleanPayload, type Cleaned } from "./clean.ts";
+import { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
 import type { Clock } from "./clock.ts";
-import { cutPayload, envelopeBytes } from "./cut.ts";
+import { envelopeBytes, estimateBytes, fitPayload } from "./cut.ts";
 import type { DeltaStream } from "./delta-stream.ts";
-import type { EventFrame, Frame, JsonObject, RequestFrame } from "./frames.ts";
-import { consumerDefaults, limits } from "./options.ts";
+import type { Report } from "./errors.ts";
+import { FrameSinks, type FrameSink } from "./frame-sinks.ts";
+import type { Frame, JsonObject, RequestFrame } from "./frames.ts";
+import { limits } from "./options.ts";
 import type { Redactor } from "./redact.ts";
+import { Refusals, type Refusal } from "./refusals.ts";
 import type { WriteResult } from "./runner.ts";
-import type { Session, SessionRegistry } from "./sessions.ts";
+import type { SessionRegistry } from "./sessions.ts";
 import { isStampedType, nameOf, requestOpened, stampTable, toolCompleted, toolIdOf, toolStarted } from "./stamp.ts";
+import { TickTime } from "./tick-time.ts";
+import { cutUnits } from "./utf8.ts";
 
 /** Where activity goes: the queues of the consumers. It runs no plugin code before it returns (I5). */
 export interface ActivitySink {
@@ -21,11 +26,6 @@ export interface ActivitySink {
    */
   push(event: ActivityEvent, attempt: Attempt, kind: number, bytes: number): void;
 }
-
-/** Where numbered frames go: replay and clients. It must return at once and keep nothing of its caller's. */
-export type FrameSink = (frame: Frame, session: Session | null) => void;
-
-type Refusal = Exclude<WriteResult, "written" | "held">;
 
 const messageDelta = number("message.delta");
 const reasoningDelta = number("reasoning.delta");
@@ -39,27 +39,30 @@ export class Seam {
   readonly #sessions: SessionRegistry;
   readonly #redactor: Redactor;
   readonly #activity: ActivitySink;
-  readonly #frames = new Set<FrameSink>();
-  readonly #refused = new Map<Refusal, number>();
+  readonly #sinks: FrameSinks;
+  readonly #refusals: Refusals;
+  readonly #time: TickTime;
   #unserialisable = 0;
-  #at = 0;
-  #atIsRead = false;
 
   constructor(parts: {
     readonly clock: Clock;
     readonly sessions: SessionRegistry;
     readonly redactor: Redactor;
     readonly activity: ActivitySink;
+    readonly report: Report;
   }) {
     this.#clock = parts.clock;
     this.#sessions = parts.sessions;
     this.#redactor = parts.redactor;
     this.#activity = parts.activity;
+    this.#sinks = new FrameSinks(parts.report);
+    this.#refusals = new Refusals(parts.report);
+    this.#time = new TickTime(parts.clock);
   }
 
   /** Frames refused so far, by reason: `late_frame`, `unknown_session`, ... */
   refused(reason: Refusal): number {
-    return this.#refused.get(reason) ?? 0;
+    return this.#refusals.of(reason);
   }
 
   /** Payloads that were no JSON and left as `{"unserialisable": true}`. */
@@ -69,8 +72,7 @@ export class Seam {
 
   /** Hands every frame that leaves, numbered, to `sink`; undone by what it returns. */
   addFrameSink(sink: FrameSink): () => void {
-    this.#frames.add(sink);
-    return () => this.#frames.delete(sink);
+    return this.#sinks.add(sink);
   }
 
   /**
@@ -87,18 +89,21 @@ export class Seam {
         return this.refuse("unknown_session");
       }
       if ("id" in frame) return this.#writeRequest(frame, attempt);
-      switch (frame.params.type) {
+      const { type, payload } = frame.params;
+      switch (type) {
         case "message.delta":
-          return this.#writeDelta(attempt, attempt.message, messageDelta, frame.params.payload);
+          return this.#writeDelta(attempt, attempt.message, messageDelta, payload);
         case "reasoning.delta":
-          return this.#writeDelta(attempt, attempt.reasoning, reasoningDelta, frame.params.payload);
+          return this.#writeDelta(attempt, attempt.reasoning, reasoningDelta, payload);
+        case "tool.start":
+        case "tool.complete":
+          return this.#writeTool(attempt, type, payload);
         default:
-          this.flush(attempt);
-          return this.#writeOther(attempt, frame);
+          return this.#writeOther(attempt, type, payload);
       }
-    } catch {
-      // A frame whose own getters throw: nothing was numbered yet, and a producer is never thrown at.
-      return this.refuse("invalid_frame");
+    } catch (fault) {
+      // Every field of a frame is read before anything is numbered, so one that throws had no effect.
+      return this.#refusals.countFault(fault);
     }
   }
 
@@ -118,30 +123,36 @@ export class Seam {
     const index = number(kind);
     const n = options.numbered === false ? null : attempt.count(index);
     if (!this.#activity.listening) return;
-    const whole =
-      options.bytes <= consumerDefaults.maxBytes ? null : cutPayload(payload as JsonObject, consumerDefaults.maxBytes);
+    const { payload: cut, truncated, bytes } = fitPayload(payload as JsonObject, options.bytes);
     const event = {
       v: 1,
       coordinates: attempt.coordinates,
       kind,
       n,
       seq: options.seq ?? null,
-      at: this.#tickTime(),
-      payload: whole === null ? payload : whole.payload,
-      ...(whole === null ? {} : { truncated: whole.truncated }),
+      at: this.#time.now(),
+      payload: cut ?? payload,
+      ...(truncated === undefined ? {} : { truncated }),
     } as ActivityEvent;
-    this.#activity.push(event, attempt, index, envelopeBytes + Math.min(options.bytes, consumerDefaults.maxBytes));
+    this.#activity.push(event, attempt, index, envelopeBytes + bytes);
   }
 
   /** Ends an open call in the host's name: `interrupted` at the end of the attempt, `denied` after a refusal. */
   endTool(attempt: Attempt, toolId: string, outcome: "interrupted" | "denied" | "timeout"): void {
     if (attempt.tool(toolId) !== "open") return;
-    this.flush(attempt);
-    this.#writeOther(attempt, {
-      jsonrpc: "2.0",
-      method: "event",
-      params: { type: "tool.complete", session_id: attempt.session.runtimeId, payload: { tool_id: toolId, outcome } },
-    });
+    this.#completeTool(attempt, toolId, { payload: { tool_id: toolId, outcome }, bytes: 64 + toolId.length });
+  }
+
+  /** A payload as it may leave: JSON, without secrets, shared with nobody. What is no JSON is counted. */
+  clean(payload: unknown): Cleaned {
+    const cleaned = cleanPayload(payload, this.#redactor);
+    if (cleaned.problem !== null) this.#unserialisable++;
+    return cleaned;
+  }
+
+  /** Counts a frame that had no effect. */
+  refuse(reason: Refusal): Refusal {
+    return this.#refusals.count(reason);
   }
 
   #writeDelta(attempt: Attempt, stream: DeltaStream, kind: number, payload: JsonObject | undefined): WriteResult {
@@ -155,22 +166,22 @@ export class Seam {
 
   #release(attempt: Attempt, stream: DeltaStream, kind: number, text: string): void {
     for (let rest = text; rest !== "";) {
-      const part = rest.length <= limits.maxDeltaUnits ? rest : firstPart(rest);
+      const part = cutUnits(rest, limits.maxDeltaUnits);
       rest = part.length === rest.length ? "" : rest.slice(part.length);
       const offset = stream.units;
       stream.release(part);
       const seq = ++attempt.session.seq;
       const n = attempt.count(kind);
-      if (this.#frames.size > 0) this.#sendDelta(attempt, kind, seq, part);
+      if (!this.#sinks.isEmpty) this.#sinks.event(attempt.session, deltaKind(kind), seq, { text: part });
       if (!this.#activity.listening) continue;
       this.#activity.push(
         {
           v: 1,
           coordinates: attempt.coordinates,
-          kind: kind === messageDelta ? "message.delta" : "reasoning.delta",
+          kind: deltaKind(kind),
           n,
           seq,
-          at: this.#atIsRead ? this.#at : this.#tickTime(),
+          at: this.#time.now(),
           payload: { text: part, offset },
         },
         attempt,
@@ -180,37 +191,66 @@ export class Seam {
     }
   }
 
-  #sendDelta(attempt: Attempt, kind: number, seq: number, text: string): void {
-    const type = kind === messageDelta ? "message.delta" : "reasoning.delta";
-    this.#send(attempt.session, type, seq, { text });
+  #writeTool(attempt: Attempt, type: "tool.start" | "tool.complete", payload: unknown): WriteResult {
+    const cleaned = this.clean(payload ?? {});
+    const toolId = toolIdOf(cleaned.payload);
+    if (toolId === undefined) return this.refuse("invalid_frame");
+    const state = attempt.tool(toolId);
+    if (type === "tool.start") {
+      return state === "unknown" ? this.#startTool(attempt, toolId, cleaned) : this.refuse("duplicate_start");
+    }
+    if (state === "ended") return this.refuse("duplicate_end");
+    if (state === "unknown" && !this.#openTool(attempt, toolId, cleaned.payload["name"])) {
+      return this.refuse("invalid_frame");
+    }
+    return this.#completeTool(attempt, toolId, cleaned);
   }
 
-  #writeOther(attempt: Attempt, frame: EventFrame): WriteResult {
-    const { type, payload } = frame.params;
-    const toolId = toolIdOf(payload);
-    if (type === "tool.start" || type === "tool.complete") {
-      if (toolId === undefined) return this.refuse("invalid_frame");
-      const state = attempt.tool(toolId);
-      if (state === "ended") return this.refuse(type === "tool.start" ? "duplicate_start" : "duplicate_end");
-      const cleaned = this.#clean(payload);
-      if (type === "tool.start")
-        return state === "open" ? this.refuse("duplicate_start") : this.#startTool(attempt, toolId, cleaned);
-      if (state === "unknown") {
-        const { name } = cleaned.payload;
-        const opened = this.#startTool(
-          attempt,
-          toolId,
-          this.#clean({ tool_id: toolId, ...(name === undefined ? {} : { name }) }),
-        );
-        if (opened !== "written") return opened;
-      }
-      return this.#completeTool(attempt, toolId, cleaned);
+  /** Opens a call that is first heard of in something else than its start. False at the bound of open calls. */
+  #openTool(attempt: Attempt, toolId: string, name: unknown): boolean {
+    const payload = { tool_id: toolId, name: nameOf({ name }, toolId) };
+    return this.#startTool(attempt, toolId, { payload, bytes: estimateBytes(payload) }) === "written";
+  }
+
+  #startTool(attempt: Attempt, toolId: string, cleaned: Omit<Cleaned, "problem">): WriteResult {
+    const name = nameOf(cleaned.payload, toolId);
+    if (!attempt.openTool({ tool_id: toolId, name, startedAt: this.#clock.monotonic() })) {
+      return this.refuse("invalid_frame");
+    }
+    this.flush(attempt);
+    const seq = ++attempt.session.seq;
+    this.#sinks.event(attempt.session, "tool.start", seq, cleaned.payload);
+    this.publish(attempt, "tool.started", toolStarted(cleaned.payload, name), { seq, bytes: cleaned.bytes });
+    return "written";
+  }
+
+  #completeTool(attempt: Attempt, toolId: string, cleaned: Omit<Cleaned, "problem">): WriteResult {
+    const tool = attempt.endTool(toolId);
+    if (tool === undefined) return this.refuse("duplicate_end");
+    this.flush(attempt);
+    const payload = toolCompleted(cleaned.payload, tool, this.#clock.monotonic());
+    const seq = ++attempt.session.seq;
+    const { name, outcome } = payload;
+    if (!this.#sinks.isEmpty) {
+      this.#sinks.event(attempt.session, "tool.complete", seq, { ...cleaned.payload, name, outcome });
+    }
+    this.publish(attempt, "tool.completed", payload, { seq, bytes: cleaned.bytes });
+    return "written";
+  }
+
+  #writeOther(attempt: Attempt, type: string, payload: unknown): WriteResult {
+    if (typeof type !== "string" || type === "") return this.refuse("invalid_frame");
+    const stamped = isStampedType(type);
+    const cleaned = stamped || !this.#sinks.isEmpty ? this.clean(payload ?? {}) : null;
+    this.flush(attempt);
+    const toolId = type === "tool.output_risk" ? toolIdOf(cleaned?.payload) : undefined;
+    if (toolId !== undefined && attempt.tool(toolId) === "unknown") {
+      this.#openTool(attempt, toolId, cleaned?.payload["name"]);
     }
     const seq = ++attempt.session.seq;
-    const stamped = isStampedType(type);
-    if (!stamped && this.#frames.size === 0) return "written";
-    const cleaned = this.#clean(payload ?? {});
-    this.#send(attempt.session, type, seq, payload === undefined ? undefined : cleaned.payload);
+    if (cleaned === null) return "written";
+    const word = stamped ? type : cleanText(type, this.#redactor);
+    this.#sinks.event(attempt.session, word, seq, payload === undefined ? undefined : cleaned.payload);
     if (stamped) {
       const { kind, payload: select } = stampTable[type];
       this.publish(attempt, kind, select(cleaned.payload), { seq, bytes: cleaned.bytes });
@@ -218,38 +258,16 @@ export class Seam {
     return "written";
   }
 
-  #startTool(attempt: Attempt, toolId: string, cleaned: Cleaned): WriteResult {
-    const name = nameOf(cleaned.payload, toolId);
-    if (!attempt.openTool({ tool_id: toolId, name, startedAt: this.#clock.monotonic() }))
-      return this.refuse("invalid_frame");
-    const seq = ++attempt.session.seq;
-    this.#send(attempt.session, "tool.start", seq, cleaned.payload);
-    this.publish(attempt, "tool.started", toolStarted(cleaned.payload, name), { seq, bytes: cleaned.bytes });
-    return "written";
-  }
-
-  #completeTool(attempt: Attempt, toolId: string, cleaned: Cleaned): WriteResult {
-    const tool = attempt.endTool(toolId);
-    if (tool === undefined) return this.refuse("duplicate_end");
-    const payload = toolCompleted(cleaned.payload, tool, this.#clock.monotonic());
-    const seq = ++attempt.session.seq;
-    const { name, outcome } = payload;
-    if (this.#frames.size > 0) this.#send(attempt.session, "tool.complete", seq, { ...cleaned.payload, name, outcome });
-    this.publish(attempt, "tool.completed", payload, { seq, bytes: cleaned.bytes });
-    return "written";
-  }
-
   #writeRequest(frame: RequestFrame, attempt: Attempt): WriteResult {
-    this.flush(attempt);
-    const toolId = toolIdOf(frame.params);
-    if (toolId !== undefined && attempt.tool(toolId) === "unknown") {
-      const name = frame.params["tool_name"];
-      this.#startTool(attempt, toolId, this.#clean({ tool_id: toolId, ...(name === undefined ? {} : { name }) }));
-    }
-    const cleaned = this.#clean(frame.params);
+    const cleaned = this.clean(frame.params);
     const clean = { ...frame, params: { ...cleaned.payload, session_id: attempt.session.runtimeId } };
-    for (const sink of this.#frames) sink(clean, attempt.session);
-    const expiresAt = typeof frame.params["expires_at"] === "number" ? frame.params["expires_at"] : null;
+    const toolId = toolIdOf(clean.params);
+    this.flush(attempt);
+    if (toolId !== undefined && attempt.tool(toolId) === "unknown") {
+      this.#openTool(attempt, toolId, cleaned.payload["tool_name"]);
+    }
+    this.#sinks.request(attempt.session, clean);
+    const expiresAt = typeof cleaned.payload["expires_at"] === "number" ? cleaned.payload["expires_at"] : null;
     this.publish(attempt, "request.opened", requestOpened(clean, expiresAt), { bytes: cleaned.bytes });
     return "written";
   }
@@ -260,61 +278,23 @@ export class Seam {
     const session = named === undefined ? null : this.#sessions.byRuntimeId(named);
     if (session === undefined) return this.refuse("unknown_session");
     if ("id" in frame) {
-      const clean = { ...frame, params: { ...this.#clean(frame.params).payload, session_id: frame.params.session_id } };
-      for (const sink of this.#frames) sink(clean, session);
+      if (this.#sinks.isEmpty) return "written";
+      const params = { ...this.clean(frame.params).payload, session_id: frame.params.session_id };
+      this.#sinks.request(session, { ...frame, params });
       return "written";
     }
     const { type, payload } = frame.params;
+    if (typeof type !== "string" || type === "") return this.refuse("invalid_frame");
     if (session !== null) session.seq++;
-    if (this.#frames.size === 0) return "written";
-    const cleaned = payload === undefined ? undefined : this.#clean(payload).payload;
-    this.#send(session, type, session?.seq, cleaned);
+    if (this.#sinks.isEmpty) return "written";
+    const cleaned = payload === undefined ? undefined : this.clean(payload).payload;
+    this.#sinks.event(session, cleanText(type, this.#redactor), session?.seq, cleaned);
     return "written";
-  }
-
-  #send(session: Session | null, type: string, seq: number | undefined, payload: JsonObject | undefined): void {
-    if (this.#frames.size === 0) return;
-    const frame: EventFrame = {
-      jsonrpc: "2.0",
-      method: "event",
-      params: {
-        type,
-        ...(session === null ? {} : { session_id: session.runtimeId, seq }),
-        ...(payload === undefined ? {} : { payload }),
-      },
-    };
-    for (const sink of this.#frames) sink(frame, session);
-  }
-
-  #clean(payload: unknown): Cleaned {
-    const cleaned = cleanPayload(payload, this.#redactor);
-    if (cleaned.problem !== null) this.#unserialisable++;
-    return cleaned;
-  }
-
-  /** Counts a frame that had no effect. */
-  refuse(reason: Refusal): Refusal {
-    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
-    return reason;
-  }
-
-  /** Wall time, read once per turn of the event loop. */
-  #tickTime(): number {
-    if (!this.#atIsRead) {
-      this.#at = this.#clock.now();
-      this.#atIsRead = true;
-      this.#clock.defer(() => {
-        this.#atIsRead = false;
-      });
-    }
-    return this.#at;
   }
 }
 
-/** The longest beginning of at most 8,192 units that ends between two code points. */
-function firstPart(text: string): string {
-  const last = text.charCodeAt(limits.maxDeltaUnits - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limits.maxDeltaUnits - 1 : limits.maxDeltaUnits);
+function deltaKind(kind: number): "message.delta" | "reasoning.delta" {
+  return kind === messageDelta ? "message.delta" : "reasoning.delta";
 }
 
 function number(kind: ActivityKind): number {

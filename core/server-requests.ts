@@ -1,13 +1,13 @@
 import type { ActivityPayloads } from "./activity.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Clock, IdSource, Undo } from "./clock.ts";
-import { estimateBytes } from "./cut.ts";
-import { RoomtapError } from "./errors.ts";
-import type { JsonObject, RequestFrame } from "./frames.ts";
+import { messageOf, RoomtapError, type Report } from "./errors.ts";
+import type { JsonObject } from "./frames.ts";
 import { limits } from "./options.ts";
 import type { Question, RequestOutcome } from "./runner.ts";
 import type { Seam } from "./seam.ts";
 import { toolIdOf } from "./stamp.ts";
+import { cutUnits } from "./utf8.ts";
 
 /** Why a request ended without an answer. */
 export type CancelWord =
@@ -29,6 +29,7 @@ export interface OpenRequest {
   readonly params: JsonObject;
 }
 
+/** What became of an answer. Only `ok` had an effect; `already_resolved` tells the outcome that stands. */
 export type AnswerResult =
   | { readonly status: "ok" | "already_resolved"; readonly outcome: RequestOutcome }
   | { readonly status: "unknown_request" };
@@ -45,18 +46,19 @@ interface Waiting extends OpenRequest {
 const roomChoices = ["once", "deny"] as const;
 
 /** Fields of an approval that reach people. Nothing else that an agent puts beside its question does. */
-const approvalFields = ["tool_id", "tool_name", "command", "description"] as const;
+const approvalFields = ["tool_name", "command", "description"] as const;
 
 /**
  * Questions of agents to people. Each has exactly one outcome, decided in one place: the first answer, the expiry, or the
- * end of its attempt (I9); later answers learn which it was. Bounds: 32 open per session, 1,024 per process, outcomes
- * kept for 10 minutes.
+ * end of its attempt (I9); later answers learn which it was. Bounds: 32 open per session, 1,024 per process, 64 Ki
+ * characters of command and of description (more can only be denied), 1,024 outcomes kept for 10 minutes.
  */
 export class ServerRequests {
   readonly #seam: Seam;
   readonly #clock: Clock;
   readonly #ids: IdSource;
   readonly #onOpen: (request: OpenRequest) => void;
+  readonly #report: Report;
   readonly #waiting = new Map<string, Waiting>();
   readonly #outcomes = new Map<string, { readonly outcome: RequestOutcome; readonly at: number }>();
 
@@ -66,11 +68,13 @@ export class ServerRequests {
     readonly clock: Clock;
     readonly ids: IdSource;
     readonly onOpen: (request: OpenRequest) => void;
+    readonly report: Report;
   }) {
     this.#seam = parts.seam;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
     this.#onOpen = parts.onOpen;
+    this.#report = parts.report;
   }
 
   /**
@@ -82,33 +86,25 @@ export class ServerRequests {
     if (!(lifetimeMs > 0)) throw new RoomtapError("invalid_params", `a lifetime is above 0 ms, got ${lifetimeMs}`);
     if (attempt.sealed) return Promise.resolve(cancelled("interrupted"));
     if (!this.#hasRoom(attempt)) return Promise.resolve(cancelled("too_many_requests"));
-    const choices = offered(question.params["choices"]);
     const id = `srq-${this.#ids.hex(6)}`;
-    const requestId = `apr-${this.#ids.hex(6)}`;
-    const params: Record<string, unknown> = { session_id: attempt.session.runtimeId, request_id: requestId };
-    for (const field of approvalFields) {
-      const value = question.params[field];
-      if (typeof value === "string") params[field] = value;
-    }
-    if (toolIdOf(params) === undefined) delete params["tool_id"];
-    params["choices"] = choices;
-    if (lifetimeMs < Infinity) params["expires_at"] = this.#clock.now() + lifetimeMs;
+    const request_id = `apr-${this.#ids.hex(6)}`;
+    const { fields, choices } = asked(this.#seam.clean(question.params).payload);
+    const expires_at = lifetimeMs < Infinity ? this.#clock.now() + lifetimeMs : null;
+    const params = {
+      session_id: attempt.session.runtimeId,
+      request_id,
+      ...fields,
+      choices,
+      ...(expires_at === null ? {} : { expires_at }),
+    };
     return new Promise((settle) => {
-      const frame = { jsonrpc: "2.0", id, method: question.method, params } as unknown as RequestFrame;
-      const request: Waiting = {
-        id,
-        request_id: requestId,
-        method: question.method,
-        attempt,
-        params,
-        choices,
-        dueAt: this.#clock.monotonic() + lifetimeMs,
-        stopTimer: this.#clock.after(lifetimeMs, () => this.#expire(request)),
-        settle,
-      };
+      const { method } = question;
+      const dueAt = this.#clock.monotonic() + lifetimeMs;
+      const stopTimer = this.#clock.after(lifetimeMs, () => void this.#expire(request));
+      const request: Waiting = { id, request_id, method, attempt, params, choices, dueAt, stopTimer, settle };
       this.#waiting.set(id, request);
-      this.#seam.writeJson(frame, attempt);
-      this.#onOpen(request);
+      this.#seam.writeJson({ jsonrpc: "2.0", id, method, params }, attempt);
+      this.#tell(request);
     });
   }
 
@@ -155,6 +151,16 @@ export class ServerRequests {
     return open.length;
   }
 
+  #tell(request: Waiting): void {
+    try {
+      this.#onOpen(request);
+    } catch (fault) {
+      // Whoever was to be told knows nothing of it; it can be listed and answered all the same.
+      const message = `request ${request.id}: who is told of requests threw: ${messageOf(fault)}`;
+      this.#report({ code: "request_listener_threw", message, cause: fault });
+    }
+  }
+
   #hasRoom(attempt: Attempt): boolean {
     const ofSession = this.open().filter((request) => request.attempt.session === attempt.session).length;
     return this.#waiting.size < limits.maxOpenRequests && ofSession < limits.maxOpenRequestsPerSession;
@@ -188,9 +194,12 @@ export class ServerRequests {
     if (outcome.outcome === "cancelled" || outcome.outcome === "expired") {
       this.#write(attempt, "request.cancel", { id, method, reason: outcome.reason });
     }
-    const payload: ActivityPayloads["request.resolved"] = { id, request_id, method, ...outcome };
-    this.#write(attempt, "request.resolved", payload as unknown as JsonObject);
-    this.#seam.publish(attempt, "request.resolved", payload, { bytes: estimateBytes(payload) });
+    // The reason is a text of whoever answered: it leaves like any other.
+    const { payload, bytes } = this.#seam.clean({ id, request_id, method, ...outcome });
+    this.#write(attempt, "request.resolved", payload);
+    this.#seam.publish(attempt, "request.resolved", payload as unknown as ActivityPayloads["request.resolved"], {
+      bytes,
+    });
     const toolId = toolIdOf(request.params);
     if (toolId !== undefined && outcome.outcome === "denied") this.#seam.endTool(attempt, toolId, "denied");
     if (toolId !== undefined && outcome.outcome === "expired") this.#seam.endTool(attempt, toolId, "timeout");
@@ -221,6 +230,22 @@ export class ServerRequests {
 
 function cancelled(reason: CancelWord): RequestOutcome {
   return { outcome: "cancelled", reason, by: null };
+}
+
+/** Of a question's params, what people get to see and may answer. */
+function asked(params: JsonObject): { readonly fields: JsonObject; readonly choices: readonly string[] } {
+  const fields: Record<string, string> = {};
+  const toolId = toolIdOf(params);
+  if (toolId !== undefined) fields["tool_id"] = toolId;
+  let whole = true;
+  for (const field of approvalFields) {
+    const text = params[field];
+    if (typeof text !== "string") continue;
+    fields[field] = cutUnits(text, limits.maxApprovalTextUnits);
+    whole &&= text.length <= limits.maxApprovalTextUnits;
+  }
+  // Nobody can agree to what nobody can read.
+  return { fields, choices: whole ? offered(params["choices"]) : ["deny"] };
 }
 
 /** What may be answered: the agent's choices as far as a room allows them; `deny` always. */

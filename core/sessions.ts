@@ -10,8 +10,10 @@ export class Session {
   readonly durableId: string;
   /** A hidden session of a room member: no client is ever attached to it. */
   readonly roomPlumbing: boolean;
-  /** What frames name. Old ones stay aliases as long as the session is known. */
+  /** What frames name. */
   runtimeId: string;
+  /** The present runtime id and the former ones that still lead here, oldest first. */
+  readonly runtimeIds: string[];
   /** The last frame's number. */
   seq = 0;
   /** The attempt that runs on it, if one does. */
@@ -20,6 +22,7 @@ export class Session {
   constructor(durableId: string, runtimeId: string, roomPlumbing: boolean) {
     this.durableId = durableId;
     this.runtimeId = runtimeId;
+    this.runtimeIds = [runtimeId];
     this.roomPlumbing = roomPlumbing;
   }
 }
@@ -60,15 +63,17 @@ export class SessionRegistry {
     return session;
   }
 
-  /** The session that a frame's `session_id` names, by its present runtime id or a former one. */
+  /** The session that a frame's `session_id` names, by its present runtime id or one of its aliases. */
   byRuntimeId(id: string): Session | undefined {
     return this.#runtime.get(id);
   }
 
-  /** Gives the session a new runtime id; the old one stays an alias, and `seq` goes on. */
+  /** Gives the session a new runtime id; the last 63 before it stay aliases, and `seq` goes on. */
   renew(session: Session): string {
     session.runtimeId = this.#newRuntimeId();
     this.#runtime.set(session.runtimeId, session);
+    session.runtimeIds.push(session.runtimeId);
+    if (session.runtimeIds.length > limits.maxRuntimeIds) this.#runtime.delete(session.runtimeIds.shift() ?? "");
     return session.runtimeId;
   }
 
@@ -80,7 +85,7 @@ export class SessionRegistry {
     for (const [durableId, session] of this.#durable) {
       if (session.attempt !== null) continue;
       this.#durable.delete(durableId);
-      for (const [id, named] of this.#runtime) if (named === session) this.#runtime.delete(id);
+      for (const id of session.runtimeIds) this.#runtime.delete(id);
       return;
     }
   }

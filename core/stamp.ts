@@ -2,6 +2,7 @@ import { toolOutcomes, type ActivityPayloads, type ToolOutcome } from "./activit
 import type { OpenTool } from "./attempt.ts";
 import type { JsonObject, RequestFrame } from "./frames.ts";
 import { limits } from "./options.ts";
+import { cutUnits } from "./utf8.ts";
 
 /** Frames whose activity is a plain selection of their fields. Tools, deltas and requests need the attempt as well. */
 export const stampTable = {
@@ -10,14 +11,16 @@ export const stampTable = {
     payload: (frame: JsonObject): ActivityPayloads["message.interim"] => ({
       text: textOf(frame["text"]),
       already_streamed: frame["already_streamed"] === true,
+      ...problemOf(frame),
     }),
   },
   "tool.output_risk": {
     kind: "tool.output_risk",
     payload: (frame: JsonObject): ActivityPayloads["tool.output_risk"] => ({
-      tool_id: textOf(frame["tool_id"]),
-      name: textOf(frame["name"]),
+      tool_id: toolIdOf(frame) ?? "",
+      name: nameOf(frame, ""),
       ...pick(frame, ["risk", "findings", "redacted"]),
+      ...problemOf(frame),
     }),
   },
   error: {
@@ -25,9 +28,13 @@ export const stampTable = {
     payload: (frame: JsonObject): ActivityPayloads["turn.error"] => ({
       message: textOf(frame["message"]),
       ...(typeof frame["reason"] === "string" ? { reason: frame["reason"] } : {}),
+      ...problemOf(frame),
     }),
   },
 } as const;
+
+/** A tool call that lasts longer states no duration but nonsense: a hundred years. */
+const maxStatedSeconds = 3_200_000_000;
 
 export type StampedType = keyof typeof stampTable;
 
@@ -43,13 +50,19 @@ export function toolIdOf(payload: unknown): string | undefined {
 
 /** @param name stands in when the frame names no tool */
 export function toolStarted(frame: JsonObject, name: string): ActivityPayloads["tool.started"] {
-  return { tool_id: textOf(frame["tool_id"]), name: nameOf(frame, name), ...pick(frame, ["args", "context"]) };
+  return {
+    tool_id: textOf(frame["tool_id"]),
+    name: nameOf(frame, name),
+    ...pick(frame, ["args", "context"]),
+    ...problemOf(frame),
+  };
 }
 
 /** @param atMs monotonic ms of the end: a frame that states no `duration_s` is timed from its start */
 export function toolCompleted(frame: JsonObject, tool: OpenTool, atMs: number): ActivityPayloads["tool.completed"] {
   const stated = frame["duration_s"];
-  const durationMs = typeof stated === "number" && stated >= 0 ? stated * 1_000 : atMs - tool.startedAt;
+  const isStated = typeof stated === "number" && stated >= 0 && stated <= maxStatedSeconds;
+  const durationMs = isStated ? stated * 1_000 : atMs - tool.startedAt;
   const result = frame["result"] ?? frame["result_text"];
   return {
     tool_id: textOf(frame["tool_id"]),
@@ -58,6 +71,7 @@ export function toolCompleted(frame: JsonObject, tool: OpenTool, atMs: number): 
     duration_ms: Math.round(durationMs),
     ...(result === undefined ? {} : { result }),
     ...pick(frame, ["summary", "error"]),
+    ...problemOf(frame),
   };
 }
 
@@ -77,9 +91,15 @@ export function requestOpened(frame: RequestFrame, expiresAt: number | null): Ac
   };
 }
 
+/** A tool's name, cut to 512 UTF-16 units: names are never cut later. */
 export function nameOf(frame: JsonObject, fallback: string): string {
   const name = frame["name"];
-  return typeof name === "string" && name !== "" ? name : fallback;
+  return typeof name === "string" && name !== "" ? cutUnits(name, limits.maxToolIdUnits) : fallback;
+}
+
+/** Says that the frame's payload was no JSON. */
+function problemOf(frame: JsonObject): { readonly unserialisable?: true } {
+  return frame["unserialisable"] === true ? { unserialisable: true } : {};
 }
 
 function textOf(value: unknown): string {

@@ -2,8 +2,9 @@ import type { TurnSettled, TurnStarted, RowRef } from "./activity.ts";
 import { Attempt } from "./attempt.ts";
 import { cleanPayload, cleanText } from "./clean.ts";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
-import type { Coordinates } from "./coordinates.ts";
-import { RoomtapError } from "./errors.ts";
+import { makeCoordinates, type Coordinates } from "./coordinates.ts";
+import { estimateBytes } from "./cut.ts";
+import { RoomtapError, type Report } from "./errors.ts";
 import { isHostType, type RunnerFrame } from "./frames.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
 import type { WriteResult } from "./runner.ts";
@@ -21,6 +22,7 @@ export interface Sealed {
   readonly cut: boolean;
 }
 
+/** What a tap is made of. */
 export interface TapOptions {
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -30,6 +32,8 @@ export interface TapOptions {
   readonly activity: ActivitySink;
   /** Told of each request of an agent when it has been written. */
   readonly onRequest?: (request: OpenRequest) => void;
+  /** Told of frames, sinks and listeners that threw. */
+  readonly report?: Report;
 }
 
 /**
@@ -47,8 +51,9 @@ export class Tap {
     const ids = options.ids ?? systemIds;
     this.#redactor = options.redactor ?? createRedactor();
     this.sessions = new SessionRegistry(ids);
-    this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity: options.activity });
-    this.requests = new ServerRequests({ seam: this.seam, clock, ids, onOpen: options.onRequest ?? (() => undefined) });
+    const { activity, onRequest = () => undefined, report = () => undefined } = options;
+    this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity, report });
+    this.requests = new ServerRequests({ seam: this.seam, clock, ids, onOpen: onRequest, report });
   }
 
   /**
@@ -63,7 +68,8 @@ export class Tap {
         `session ${durableSessionId} already runs ${session.attempt.coordinates.turn_id}`,
       );
     }
-    const attempt = new Attempt(coordinates, session, origin, this.#redactor);
+    const bound = Object.isFrozen(coordinates) ? coordinates : makeCoordinates(coordinates);
+    const attempt = new Attempt(bound, session, origin, this.#redactor);
     session.attempt = attempt;
     return attempt;
   }
@@ -71,43 +77,51 @@ export class Tap {
   /** Tells that the turn began. Call it when the row is durable and before the runner. */
   started(attempt: Attempt, payload: TurnStarted, row: RowRef): void {
     const masked = cleanPayload(payload, this.#redactor);
-    this.seam.publish(
-      attempt,
-      "turn.started",
-      { ...(masked.payload as unknown as TurnStarted), row },
-      { bytes: masked.bytes },
-    );
+    const told = { ...(masked.payload as unknown as TurnStarted), row: { ...row } };
+    this.seam.publish(attempt, "turn.started", told, { bytes: masked.bytes });
   }
 
-  /** Puts out a frame of the attempt's runner. A type that only the host builds is refused. */
+  /** Puts out a frame of the attempt's runner. A type that only the host builds is refused. Never throws. */
   emit(attempt: Attempt, frame: RunnerFrame): WriteResult {
-    const params = { type: frame.type, session_id: attempt.session.runtimeId, payload: frame.payload };
-    if (isHostType(frame.type)) return this.seam.refuse("invalid_frame");
-    return this.seam.writeJson({ jsonrpc: "2.0", method: "event", params }, attempt);
+    try {
+      const { type, payload } = frame;
+      if (isHostType(type) && !attempt.sealed) return this.seam.refuse("invalid_frame");
+      const params = { type, session_id: attempt.session.runtimeId, payload };
+      return this.seam.writeJson({ jsonrpc: "2.0", method: "event", params }, attempt);
+    } catch {
+      // A frame that is none, or whose own getters throw.
+      return this.seam.refuse("invalid_frame");
+    }
   }
 
   /**
    * Closes the attempt: held text leaves, open requests are cancelled, open calls end `interrupted`; every later frame is
-   * late. It frees the session for the next attempt. Sealing twice is an error of the caller.
+   * late. It frees the session for the next attempt. Sealed again, it is only told once more what it was.
    */
   seal(attempt: Attempt, reason: CancelWord): Sealed {
-    this.requests.cancelAll(attempt, reason);
-    for (const tool of [...attempt.openTools]) this.seam.endTool(attempt, tool.tool_id, "interrupted");
-    this.seam.flush(attempt);
-    attempt.sealed = true;
-    attempt.session.attempt = null;
+    if (!attempt.sealed) {
+      this.requests.cancelAll(attempt, reason);
+      for (const tool of [...attempt.openTools]) this.seam.endTool(attempt, tool.tool_id, "interrupted");
+      this.seam.flush(attempt);
+      attempt.sealed = true;
+      attempt.session.attempt = null;
+    }
     const { text } = attempt.message;
-    return { activity_count: attempt.n + 1, text, cut: text.length < attempt.message.units };
+    const next = attempt.settled ? attempt.n : attempt.n + 1;
+    return { activity_count: next, text, cut: text.length < attempt.message.units };
   }
 
-  /** Tells that the turn ended. Call it when the row is durable. Its event is the attempt's last. */
+  /** Tells that the turn ended, once. Call it when the row is durable. Its event is the attempt's last. */
   settled(attempt: Attempt, payload: TurnSettled, row: RowRef): void {
+    if (attempt.settled) return;
+    attempt.settled = true;
     // Of an abandoned attempt nobody knows how many events the dead host had told.
     const numbered = payload.activity_count !== null;
     const counts = numbered ? { ...attempt.counts(), "turn.settled": 1 } : {};
-    const bytes = payload.text.length + (payload.error?.length ?? 0) + 512;
-    this.seam.publish(attempt, "turn.settled", { ...payload, row, counts }, { bytes, numbered });
-    attempt.settled = true;
+    // Events are frozen, and these objects are their makers' own.
+    const usage = payload.usage === null ? null : { ...payload.usage };
+    const told = { ...payload, usage, row: { ...row }, counts };
+    this.seam.publish(attempt, "turn.settled", told, { bytes: estimateBytes(told), numbered });
   }
 
   /** A text as it may leave: well formed, secrets masked. */

@@ -37,7 +37,7 @@ export type NewRow =
   | { readonly kind: "turn.started"; readonly coordinates: Coordinates; readonly payload: TurnStarted }
   | { readonly kind: "turn.settled"; readonly coordinates: Coordinates; readonly payload: TurnSettled };
 
-const authorSchema = z.strictObject({
+export const authorSchema = z.strictObject({
   kind: z.enum(["person", "agent"]),
   id: idSchema,
   display_name: z.string().optional(),

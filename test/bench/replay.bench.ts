@@ -6,30 +6,38 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock, type TurnStarted } from "../../core/index.ts";
-import { emptyState, RoomFold, rosterDigest } from "../../rooms/index.ts";
-import type { NewRow } from "../../rooms/log.ts";
-import { openHostDatabase, openReadOnlyDatabase } from "../../rooms/sqlite/open.ts";
-import { SqliteLogReader } from "../../rooms/sqlite/reader.ts";
-import { SqliteRoomLog } from "../../rooms/sqlite/log.ts";
+import {
+  emptyState,
+  openSqliteLog,
+  openSqliteLogReader,
+  RoomFold,
+  rosterDigest,
+  type NewRow,
+  type OpenOptions,
+  type SqliteLogReader,
+} from "../../rooms/index.ts";
 import type { SqliteDatabase } from "../../rooms/sqlite/database.ts";
+import { openReadOnlyDatabase } from "../../rooms/sqlite/open.ts";
 import { TestLog } from "../support/logs.ts";
 import { atLeast, holds, median, medianRatio, round, sideBySide, type BenchResult } from "./measure.ts";
 
 const roomId = "r1";
 const rowCount = 100_000;
 const membersOfRoom = ["m-planner", "m-coder", "m-reviewer"];
-const answer = `I looked at it, and the second step can go: nothing reads what it writes. @reviewer please check. ${"x".repeat(160)}`;
+const plain = `I looked at it, and the second step can go: nothing reads what it writes. Please check it. ${"x".repeat(160)}`;
+const naming = plain.replace("Please", "@reviewer please");
 
 export async function run(): Promise<BenchResult> {
   const folder = mkdtempSync(fileURLToPath(new URL(".tmp-replay-", import.meta.url)));
-  const file = join(folder, "replay.db");
   try {
-    await write(file);
-    const database = await openReadOnlyDatabase({ file, clock: systemClock });
-    const reader = new SqliteLogReader(database);
+    const options = { file: join(folder, "replay.db"), clock: systemClock };
+    await write(options);
+    const reader = await openSqliteLogReader(options);
+    const database = await openReadOnlyDatabase(options);
     try {
       return await measure(reader, database);
     } finally {
+      database.close();
       await reader.close();
     }
   } finally {
@@ -40,16 +48,17 @@ export async function run(): Promise<BenchResult> {
 async function measure(reader: SqliteLogReader, database: SqliteDatabase): Promise<BenchResult> {
   let folded = 0;
   let counted = 0;
+  const rowNs = (start: number): number => ((performance.now() - start) * 1e6) / rowCount;
   const samples = await sideBySide({
     replay: async () => {
       const start = performance.now();
       folded = await replay(reader);
-      return ((performance.now() - start) * 1e6) / rowCount;
+      return rowNs(start);
     },
     bare: () => {
       const start = performance.now();
       counted = bareReplay(database);
-      return ((performance.now() - start) * 1e6) / rowCount;
+      return rowNs(start);
     },
   });
   const ratio = medianRatio(samples.bare, samples.replay);
@@ -78,7 +87,10 @@ async function replay(reader: SqliteLogReader): Promise<number> {
 
 /** The floor: whole rows, page by page, nothing checked. Returns how many it counted. */
 function bareReplay(database: SqliteDatabase): number {
-  const page = database.prepare("SELECT * FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT 500").raw();
+  const statement = database.prepare<[string, number]>(
+    "SELECT * FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT 500",
+  );
+  const page = statement.raw();
   const payloadAt = page.columns().findIndex((column) => column.name === "payload");
   const byStatus = new Map<string, number>();
   let seq = 0;
@@ -95,16 +107,21 @@ function bareReplay(database: SqliteDatabase): number {
 }
 
 /** A talk of three members in four threads: each post is answered by all of them, one after the other. */
-async function write(file: string): Promise<void> {
+async function write(options: OpenOptions): Promise<void> {
   const members = membersOfRoom.map((member_id) => {
     const handle = member_id.slice(2);
     return { member_id, handle, display_name: handle, runner_kind: "acp" };
   });
-  const log = new SqliteRoomLog(await openHostDatabase({ file, clock: systemClock }), { clock: systemClock });
+  const log = await openSqliteLog(options);
   await log.putRoom({ room_id: roomId, name: "Replay", members, roster_digest: rosterDigest(members) });
   const rows = talk();
   for (let seq = 0; seq < rows.length; seq += 1_000) {
-    const result = await log.append({ room_id: roomId, rows: rows.slice(seq, seq + 1_000), inbox: [], expected_seq: seq });
+    const result = await log.append({
+      room_id: roomId,
+      rows: rows.slice(seq, seq + 1_000),
+      inbox: [],
+      expected_seq: seq,
+    });
     if (result.status !== "appended") throw new Error(`could not write the log: ${JSON.stringify(result)}`);
   }
   await log.close();
@@ -127,7 +144,7 @@ function talk(): readonly NewRow[] {
       slot,
       seen_through_seq: slot === 0 ? 0 : before,
     });
-    log.settle(start, { text: answer, usage: { input_tokens: 1_200, output_tokens: 90 } });
+    log.settle(start, { text: slot === 1 ? naming : plain, usage: { input_tokens: 1_200, output_tokens: 90 } });
   }
   return log.rows.map((row) => {
     const { room_id, thread_id, member_id, turn_id, task_id, execution_generation } = row;

@@ -1,7 +1,8 @@
 /**
  * A process of its own that holds a log: `log-child.ts hold FILE` opens it as a host, appends a row and says `ready`;
  * for each line on its stdin it appends one more and says `appended`. `log-child.ts open FILE` opens and closes it and
- * says the code of the error, or `opened`; `log-child.ts look FILE` does so for a reader.
+ * says the code of the error, or `opened`; `log-child.ts look FILE` does so for a reader. `log-child.ts post FILE` posts
+ * without end, four at a time, and says the message id of each post as soon as it is accepted.
  */
 import { createInterface } from "node:readline";
 import { RoomtapError, systemClock } from "../../core/index.ts";
@@ -39,6 +40,21 @@ async function hold(): Promise<void> {
   await log.close();
 }
 
+async function post(): Promise<void> {
+  const log = await openSqliteLog({ file, clock: systemClock });
+  await log.putRoom({ room_id: "r1", name: "Room", members: [], roster_digest: "d" });
+  const author = { kind: "person", id: "local" } as const;
+  const body = { room_id: "r1", thread_id: "main", author, origin: null, attachments: [], owed: ["m-a"], named: [] };
+  for (let number = 0; ; number++) {
+    const posts = [0, 1, 2, 3].map(async (part) => {
+      const message_id = `msg-${number}-${part}`;
+      const result = await log.accept({ ...body, message_id, text: message_id });
+      if (result.status === "accepted") say(message_id);
+    });
+    await Promise.all(posts);
+  }
+}
+
 async function tryTo(open: typeof openSqliteLog | typeof openSqliteLogReader): Promise<void> {
   try {
     const log = await open({ file, clock: systemClock, busyTimeoutMs: 100 });
@@ -50,4 +66,5 @@ async function tryTo(open: typeof openSqliteLog | typeof openSqliteLogReader): P
 }
 
 if (action === "hold") await hold();
+else if (action === "post") await post();
 else await tryTo(action === "look" ? openSqliteLogReader : openSqliteLog);

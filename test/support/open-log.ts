@@ -7,7 +7,7 @@ import { openSqliteLog, type Member, type NewPost, type NewRow, type SqliteRoomL
 
 /** Manual time, real turns of the event loop: for what commits by itself. */
 export function loopClock(startMs?: number): ManualClock {
-  return { ...manualClock(startMs), defer: systemClock.defer };
+  return { ...manualClock(startMs), defer: (run) => systemClock.defer(run) };
 }
 
 /** A folder that goes when the test ends. */

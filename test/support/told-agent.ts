@@ -68,7 +68,7 @@ export function isText(text: string): (frame: RunnerFrame) => boolean {
 }
 
 /** A port for one process to connect to; `ended` settles when that is gone, and its connection with it. */
-export async function watchEnd(): Promise<{ port: number; ended: Promise<unknown> }> {
+export async function watchEnd(): Promise<{ port: number; ended: Promise<"gone"> }> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -76,7 +76,8 @@ export async function watchEnd(): Promise<{ port: number; ended: Promise<unknown
     server.close();
     // A process that is killed may reset it.
     socket?.on("error", () => undefined).resume();
-    await new Promise((gone) => socket?.once("close", gone));
+    await new Promise((closed) => socket?.once("close", closed));
+    return "gone" as const;
   });
   return { port: (server.address() as AddressInfo).port, ended };
 }

@@ -1,9 +1,9 @@
 // An ACP agent that does what its prompt tells it, step by step: `play [{"say":"hi"},{"stop":"end_turn"}]`.
 // Arguments: `mute` never answers the handshake, `quit` exits at once, `old` speaks version 0, `shut` opens no session,
-// `stubborn` ignores the end of its input and SIGTERM.
+// `same` gives every session one id, `stubborn` ignores the end of its input and SIGTERM.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { Readable, Writable } from "node:stream";
 import { agent, methods, ndJsonStream, RequestError } from "@agentclientprotocol/sdk";
 
@@ -17,7 +17,7 @@ if (mode === "quit") {
 }
 if (mode === "stubborn") {
   process.on("SIGTERM", () => undefined);
-  setInterval(() => undefined, 1_000);
+  createServer().listen(0, "127.0.0.1");
 }
 
 async function play(step, { sessionId, prompt }, client, cancelled) {
@@ -53,7 +53,7 @@ async function play(step, { sessionId, prompt }, client, cancelled) {
 
 /** Starts a process that holds this one's output open, and a connection that tells of its end. */
 async function leave(port) {
-  const code = `require("node:net").connect(${port}, "127.0.0.1", () => process.send("up")); setInterval(() => 0, 1000)`;
+  const code = `require("node:net").connect(${port}, "127.0.0.1", () => process.send("up"))`;
   await once(spawn(process.execPath, ["-e", code], { stdio: ["inherit", "inherit", "inherit", "ipc"] }), "message");
 }
 
@@ -65,7 +65,7 @@ agent({ name: "told-agent" })
   )
   .onRequest("session/new", () => {
     if (mode === "shut") throw RequestError.authRequired();
-    return { sessionId: `s${++sessions}` };
+    return { sessionId: mode === "same" ? "s1" : `s${++sessions}` };
   })
   .onRequest("session/close", ({ params }) => void process.stderr.write(`closed ${params.sessionId}\n`))
   .onNotification("session/cancel", ({ params }) => cancels.get(params.sessionId)?.())

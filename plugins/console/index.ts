@@ -1,0 +1,2 @@
+export { demoConfig, demoRoomId, demoText } from "./demo.ts";
+export { parseLine, type ConsoleLine } from "./line.ts";

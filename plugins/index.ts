@@ -1,0 +1,47 @@
+export { cards, type CardsOptions } from "./cards/index.ts";
+export { parseConfig, secretsOfConfig, type ApprovePolicy, type HostConfig, type MemberConfig, type RoomConfig } from "./config.ts";
+export { demoConfig, demoRoomId, demoText, parseLine, type ConsoleLine } from "./console/index.ts";
+export { PluginHost, type PluginEntry, type PluginHostOptions } from "./host.ts";
+export {
+  logCommand,
+  replayCommand,
+  roomsCommand,
+  verifyCommand,
+  type LogOptions,
+  type LookOptions,
+  type Output,
+  type ReplayOptions,
+} from "./inspector/index.ts";
+export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
+export {
+  definePlugin,
+  type AnyPlugin,
+  type HandlerOptions,
+  type Logger,
+  type Plugin,
+  type PluginContext,
+  type StandardResult,
+  type StandardSchema,
+} from "./plugin.ts";
+export { eventText, printer, type PrinterOptions } from "./printer/index.ts";
+export {
+  acpDefaults,
+  acpExampleAgent,
+  createAcpRunner,
+  createRunners,
+  createScriptedRunner,
+  parseRunnerConfig,
+  parseScript,
+  runnerConfigSchema,
+  scriptLimits,
+  scriptSchema,
+  type AcpConfig,
+  type AcpOptions,
+  type RunnerConfig,
+  type Runners,
+  type RunnersOptions,
+  type Script,
+  type ScriptedConfig,
+  type ScriptedOptions,
+  type Step,
+} from "./runners/index.ts";

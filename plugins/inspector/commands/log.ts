@@ -1,0 +1,48 @@
+import { cleanPayload, createRedactor } from "../../../core/index.ts";
+import type { LogRow } from "../../../rooms/index.ts";
+import { roomOf, withLog } from "../open-log.ts";
+import type { LookOptions, Output } from "../output.ts";
+
+export interface LogOptions extends LookOptions {
+  readonly room: string;
+  /** Show texts as they are stored, secrets included. */
+  readonly raw: boolean;
+  /** Literals to mask beside the default rules. */
+  readonly secrets: readonly string[];
+}
+
+/** Prints the rows of a room, oldest first: a line each. Texts are masked unless `raw` asks for them as they are. */
+export async function logCommand(options: LogOptions, { out }: Output): Promise<number> {
+  const redactor = createRedactor({ literals: options.secrets });
+  return withLog(options.db, async (log) => {
+    const { room_id } = await roomOf(log, options.room);
+    for (let after_seq = 0; ; ) {
+      const page = await log.read(room_id, { after_seq });
+      for (const row of page.rows) {
+        // Masking changes texts, never the shape.
+        const masked = { ...row, payload: cleanPayload(row.payload, redactor).payload } as unknown as LogRow;
+        const shown = options.raw ? row : masked;
+        await out(options.json ? JSON.stringify(shown) : rowLine(shown));
+      }
+      if (!page.has_more) return 0;
+      after_seq = page.cursor;
+    }
+  });
+}
+
+/** `12  turn.settled  m-planner  k-...#1  completed  "text"`: on one line whatever the texts are. */
+function rowLine(row: LogRow): string {
+  const head = `${row.seq}  ${row.kind}  ${row.thread_id}  ${row.member_id}  ${row.task_id}#${row.execution_generation}`;
+  if (row.kind === "turn.started") {
+    const { cause, input } = row.payload;
+    const texts = input.map((item) => {
+      if ("text" in item) return `${item.author.display_name ?? item.author.id}: ${item.text}`;
+      return "message_id" in item ? `${item.message_id} (row ${item.row_seq})` : `row ${item.row_seq}`;
+    });
+    return `${head}  ${cause}  ${JSON.stringify(texts)}`;
+  }
+  const { status, reason_code, text, error } = row.payload;
+  const reason = reason_code === null ? "" : ` (${reason_code})`;
+  const may = status === "abandoned" ? ", it may have run" : "";
+  return `${head}  ${status}${reason}${may}  ${JSON.stringify(error === null ? text : `${text} ! ${error}`)}`;
+}

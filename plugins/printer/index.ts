@@ -1,0 +1,25 @@
+import { coordinatesText, type ActivityEvent } from "../../core/index.ts";
+import { definePlugin, type Plugin } from "../plugin.ts";
+
+export interface PrinterOptions {
+  /** Takes a line without its line break. What it returns is awaited before the next event. */
+  readonly write: (line: string) => unknown;
+}
+
+/** The built-in `printer`: each activity event as JSON on a line, fields whole. It needs the grant `full`. */
+export function printer(options: PrinterOptions): Plugin<undefined> {
+  return definePlugin({
+    id: "printer",
+    version: "1.0.0",
+    setup(context) {
+      context.on("*", (event) => options.write(eventText(event)), { payload: "full" });
+    },
+  });
+}
+
+/** JSON of an event. Its coordinates are serialised once per attempt. */
+export function eventText(event: ActivityEvent): string {
+  const { v, coordinates, ...rest } = event;
+  const prefix = coordinates === null ? "null" : coordinatesText(coordinates);
+  return `{"v":${v},"coordinates":${prefix},${JSON.stringify(rest).slice(1)}`;
+}

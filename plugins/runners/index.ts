@@ -1,0 +1,13 @@
+export { acpExampleAgent } from "./acp-example.ts";
+export { acpDefaults, type AcpOptions } from "./acp-agent.ts";
+export { createAcpRunner } from "./acp-runner.ts";
+export {
+  parseRunnerConfig,
+  runnerConfigSchema,
+  type AcpConfig,
+  type RunnerConfig,
+  type ScriptedConfig,
+} from "./config.ts";
+export { createRunners, type Runners, type RunnersOptions } from "./runners.ts";
+export { firstProblem, parseScript, scriptLimits, scriptSchema, type Script, type Step } from "./script.ts";
+export { createScriptedRunner, type ScriptedOptions } from "./scripted.ts";

@@ -1,0 +1,176 @@
+import {
+  createLane,
+  hostDefaults,
+  RoomtapError,
+  type Clock,
+  type OpenRequest,
+  type Report,
+  type Runner,
+  type Tap,
+} from "../core/index.ts";
+import { Places } from "./admission.ts";
+import type { AttemptRun } from "./attempt-run.ts";
+import { loadRoom, type StoredLog } from "./load-room.ts";
+import type { RoomLog } from "./log.ts";
+import { abandonOpenAttempts } from "./recovery.ts";
+import { Room, type HostParts } from "./room.ts";
+import { parseRoster, rosterDigest } from "./roster.ts";
+
+/** A member as a host is given it. */
+export interface MemberDefinition {
+  /** What `@handle` names. */
+  readonly handle: string;
+  /** Default `m-` and the handle. */
+  readonly member_id?: string | undefined;
+  /** Default the handle. */
+  readonly display_name?: string | undefined;
+  /** null for a person. */
+  readonly runner: Runner | null;
+}
+
+export interface RoomDefinition {
+  readonly room_id: string;
+  /** Default the room's id. */
+  readonly name?: string | undefined;
+  /** 1 to 16, in the order in which they answer. */
+  readonly members: readonly MemberDefinition[];
+}
+
+export interface RoomHostOptions {
+  readonly log: RoomLog & StoredLog;
+  readonly tap: Tap;
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly rooms: readonly RoomDefinition[];
+  /** Turns that run side by side over all rooms. Default 4. */
+  readonly maxConcurrentTurns?: number | undefined;
+  /** How long a runner may take to end once it was asked to. Default 30,000. */
+  readonly stopGraceMs?: number | undefined;
+}
+
+/** The rooms that a process drives, side by side. Opening it settles what a dead host left open. */
+export class RoomHost {
+  readonly #rooms = new Map<string, Room>();
+  readonly #parts: HostParts;
+  #waiters: (() => void)[] = [];
+
+  private constructor(options: RoomHostOptions) {
+    const places = options.maxConcurrentTurns ?? hostDefaults.maxConcurrentTurns;
+    this.#parts = {
+      log: options.log,
+      tap: options.tap,
+      clock: options.clock,
+      report: options.report,
+      places: new Places(places),
+      lane: createLane(places),
+      stopGraceMs: options.stopGraceMs,
+      onChange: () => this.changed(),
+    };
+  }
+
+  /**
+   * @throws RoomtapError `duplicate_id` for two rooms of one id, `invalid_roster`, `invalid_params`, and what the log throws
+   */
+  static async open(options: RoomHostOptions): Promise<RoomHost> {
+    const host = new RoomHost(options);
+    const { log, tap, clock, report } = options;
+    const defined = new Set<string>();
+    for (const definition of options.rooms) {
+      if (defined.has(definition.room_id)) throw new RoomtapError("duplicate_id", `two rooms have the id ${definition.room_id}`);
+      defined.add(definition.room_id);
+      await host.#openRoom(definition, log);
+    }
+    for (const { room_id } of await log.rooms()) {
+      if (defined.has(room_id)) continue;
+      const { fold, damage } = await loadRoom(log, room_id, clock);
+      if (damage === null) await abandonOpenAttempts({ log, tap, roomId: room_id, fold });
+      else report({ code: damage.code, message: damage.message, subject: room_id });
+    }
+    for (const room of host.#rooms.values()) room.pump();
+    return host;
+  }
+
+  /** @throws RoomtapError `unknown_room`, naming those that are open here */
+  room(roomId: string): Room {
+    const room = this.#rooms.get(roomId);
+    if (room !== undefined) return room;
+    const known = [...this.#rooms.keys()].join(", ");
+    throw new RoomtapError("unknown_room", `no room ${roomId} is open here; open are: ${known === "" ? "none" : known}`);
+  }
+
+  /** In the order in which they were given. */
+  get rooms(): readonly Room[] {
+    return [...this.#rooms.values()];
+  }
+
+  /** Attempts that have started and not settled, over all rooms. */
+  get runs(): readonly AttemptRun[] {
+    return this.rooms.flatMap((room) => [...room.runs]);
+  }
+
+  /** Tells that something moved which the rooms do not see: a request was opened. */
+  changed(): void {
+    if (!this.#isQuiet()) return;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** Resolves when nothing moves any more without a person: no turn runs, or those that do wait for an answer. */
+  quiet(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.push(resolve);
+      this.changed();
+    });
+  }
+
+  /**
+   * Resolves when every accepted post has had its turns. A turn that waits for a person when nothing else moves is settled
+   * `cancelled`, `shutdown`. Gives the requests that nobody answered.
+   */
+  async finish(): Promise<readonly OpenRequest[]> {
+    const unanswered: OpenRequest[] = [];
+    for (;;) {
+      await this.quiet();
+      const waiting = this.runs.filter((run) => run.waits);
+      if (waiting.length === 0) return unanswered;
+      for (const run of waiting) {
+        unanswered.push(...this.#parts.tap.requests.open(run.attempt));
+        run.stop("shutdown");
+      }
+      await Promise.all(waiting.map((run) => run.done));
+    }
+  }
+
+  /**
+   * Stops what runs (`cancelled`, `shutdown`) and waits until it has settled. What waits in the inbox stays there.
+   * @param graceMs how long runners may take; default `stopGraceMs`
+   */
+  async close(graceMs?: number): Promise<void> {
+    for (const room of this.#rooms.values()) room.close();
+    await Promise.all(this.rooms.map((room) => room.idle()));
+    const { runs } = this;
+    for (const run of runs) run.stop("shutdown", graceMs);
+    await Promise.all(runs.map((run) => run.done));
+  }
+
+  async #openRoom(definition: RoomDefinition, log: RoomLog & StoredLog): Promise<void> {
+    const { room_id, name = room_id, members: given } = definition;
+    const members = parseRoster(
+      given.map(({ runner, ...member }) => ({ ...member, runner_kind: runner === null ? null : runner.kind })),
+    );
+    const record = await log.putRoom({ room_id, name, members, roster_digest: rosterDigest(members) });
+    const { fold, damage } = await loadRoom(log, room_id, this.#parts.clock);
+    if (damage === null) await abandonOpenAttempts({ log, tap: this.#parts.tap, roomId: room_id, fold });
+    const runners = new Map<string, Runner>();
+    for (const [index, { member_id }] of members.entries()) {
+      const runner = given[index]?.runner;
+      if (runner !== null && runner !== undefined) runners.set(member_id, runner);
+    }
+    this.#rooms.set(room_id, new Room({ record, fold, damage, runners }, this.#parts));
+  }
+
+  #isQuiet(): boolean {
+    return this.rooms.every((room) => !room.isPlanning) && this.runs.every((run) => run.waits);
+  }
+}

@@ -1,0 +1,104 @@
+import { RoomtapError } from "../../core/index.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+/**
+ * The steps from an empty file to the present schema, in order; `user_version` counts those that were taken. A step
+ * that was released is never changed: a new one is added behind it.
+ *
+ * `log` has a rowid and no more indexes than its rules need, because each index is a page more that an append writes.
+ * `rooms` keeps what an append must know of a room and could otherwise learn only by reading all its rows.
+ */
+const steps: readonly string[] = [
+  `
+  CREATE TABLE rooms (
+    room_id     TEXT    NOT NULL PRIMARY KEY CHECK (room_id <> ''),
+    name        TEXT    NOT NULL,
+    revision    INTEGER NOT NULL CHECK (revision >= 1),
+    created_at  INTEGER NOT NULL,
+    next_number INTEGER NOT NULL DEFAULT 1 CHECK (next_number >= 1),
+    log_bytes   INTEGER NOT NULL DEFAULT 0 CHECK (log_bytes >= 0),
+    open_turns  INTEGER NOT NULL DEFAULT 0 CHECK (open_turns >= 0),
+    inbox_posts INTEGER NOT NULL DEFAULT 0 CHECK (inbox_posts >= 0),
+    inbox_bytes INTEGER NOT NULL DEFAULT 0 CHECK (inbox_bytes >= 0)
+  ) STRICT;
+
+  CREATE TABLE rosters (
+    room_id       TEXT    NOT NULL REFERENCES rooms,
+    revision      INTEGER NOT NULL CHECK (revision >= 1),
+    members       TEXT    NOT NULL,
+    roster_digest TEXT    NOT NULL,
+    PRIMARY KEY (room_id, revision)
+  ) STRICT;
+
+  CREATE TABLE log (
+    room_id              TEXT    NOT NULL REFERENCES rooms,
+    seq                  INTEGER NOT NULL CHECK (seq >= 1),
+    kind                 TEXT    NOT NULL CHECK (kind IN ('turn.started', 'turn.settled')),
+    event_id             TEXT    NOT NULL UNIQUE CHECK (event_id <> ''),
+    thread_id            TEXT    NOT NULL CHECK (thread_id <> ''),
+    member_id            TEXT    NOT NULL CHECK (member_id <> ''),
+    turn_id              TEXT    NOT NULL CHECK (turn_id <> ''),
+    task_id              TEXT    NOT NULL CHECK (task_id <> ''),
+    execution_generation INTEGER NOT NULL CHECK (execution_generation >= 1),
+    payload              TEXT    NOT NULL CHECK (payload <> ''),
+    created_at           INTEGER NOT NULL,
+    prev_hash            TEXT    NOT NULL CHECK (length(prev_hash) = 64),
+    hash                 TEXT    NOT NULL CHECK (length(hash) = 64),
+    UNIQUE (room_id, seq),
+    UNIQUE (room_id, task_id, execution_generation, kind)
+  ) STRICT;
+
+  CREATE TABLE inbox (
+    room_id     TEXT    NOT NULL REFERENCES rooms,
+    number      INTEGER NOT NULL CHECK (number >= 1),
+    message_id  TEXT    NOT NULL CHECK (message_id <> ''),
+    thread_id   TEXT    NOT NULL CHECK (thread_id <> ''),
+    author      TEXT    NOT NULL,
+    origin      TEXT,
+    text        TEXT    NOT NULL,
+    attachments TEXT    NOT NULL,
+    owed        TEXT    NOT NULL,
+    named       TEXT    NOT NULL,
+    row_seq     INTEGER,
+    after_seq   INTEGER NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    bytes       INTEGER NOT NULL,
+    PRIMARY KEY (room_id, number),
+    UNIQUE (room_id, message_id)
+  ) STRICT;
+
+  CREATE TABLE receipts (
+    room_id     TEXT    NOT NULL REFERENCES rooms,
+    number      INTEGER NOT NULL,
+    message_id  TEXT    NOT NULL,
+    body_digest TEXT    NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    PRIMARY KEY (room_id, number),
+    UNIQUE (room_id, message_id)
+  ) STRICT;
+  `,
+];
+
+/** The schema that this code reads and writes. */
+export const schemaVersion = steps.length;
+
+/** @throws RoomtapError `log_newer_schema` when the file's schema is one that this code does not know */
+export function refuseNewer(version: number, file: string): void {
+  if (version <= schemaVersion) return;
+  throw new RoomtapError("log_newer_schema", `${file} has schema ${version}; this roomtap knows ${schemaVersion}`);
+}
+
+/** Takes the steps that are missing, each in a transaction of its own. Takes the write lock even when none is. */
+export async function migrate(database: SqliteDatabase): Promise<void> {
+  for (let more = true; more;) more = await database.transact(() => takeStep(database));
+}
+
+function takeStep(database: SqliteDatabase): boolean {
+  const version = Number(database.pragma("user_version"));
+  refuseNewer(version, database.file);
+  const step = steps[version];
+  if (step === undefined) return false;
+  database.exec(step);
+  database.pragma(`user_version = ${version + 1}`);
+  return version + 1 < schemaVersion;
+}

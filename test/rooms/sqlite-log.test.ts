@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openSqliteLog, type SqliteRoomLog } from "../../rooms/index.ts";
+import { loopClock, temporaryFolder } from "../support/open-log.ts";
+import { roomLogContract } from "./room-log.contract.ts";
+
+roomLogContract("SQLite", async () => {
+  const clock = loopClock();
+  const file = join(temporaryFolder(), "test.db");
+  let log: SqliteRoomLog = await openSqliteLog({ file, clock });
+  onTestFinished(() => log.close());
+  return {
+    log,
+    setBack: (ms) => clock.setNow(clock.now() - ms),
+    async reopen() {
+      await log.close();
+      log = await openSqliteLog({ file, clock });
+      return log;
+    },
+  };
+});
