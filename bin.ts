@@ -1,10 +1,18 @@
 #!/usr/bin/env node
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { errorTable, messageOf, RoomtapError, secretsOfEnvironment, systemClock, type OpenRequest } from "./core/index.ts";
+import {
+  errorTable,
+  messageOf,
+  RoomtapError,
+  secretsOfEnvironment,
+  systemClock,
+  type ActivityEvent,
+  type OpenRequest,
+} from "./core/index.ts";
 import { createRoomtap, type Roomtap } from "./index.ts";
 import {
   acpExampleAgent,
@@ -13,38 +21,38 @@ import {
   demoRoomId,
   demoText,
   logCommand,
-  parseConfig,
+  oneLine,
   parseLine,
   printer,
+  readConfig,
   replayCommand,
   roomsCommand,
   secretsOfConfig,
+  StreamOutput,
   verifyCommand,
   type ApprovePolicy,
   type HostConfig,
-  type Output,
   type PluginEntry,
 } from "./plugins/index.ts";
 
 /** How long agents may take to end when the command is interrupted. */
 const interruptGraceMs = 5_000;
 
-/** Data on stdout, a line each; whoever awaits it goes at the reader's pace. Notes on stderr. */
-const output: Output = {
-  out: (line) =>
-    new Promise((next) => {
-      if (process.stdout.write(`${line}\n`)) next();
-      else process.stdout.once("drain", next);
-    }),
-  note: (line) => console.error(line),
-};
+/** Longest question of an agent in a note. UTF-16 units. */
+const maxQuestionUnits = 200;
+
+/** Data on stdout, a line each; notes on stderr. */
+const output = new StreamOutput(process.stdout, process.stderr);
+
+/** What plugins show. When nobody reads any more the host stops, so a line that is lost then needs no fault of its own. */
+const show = (line: string): Promise<void> => output.out(line).catch(() => undefined);
 
 const allGrants = ["reasoning", "approvals", "full"] as const;
 
 function cardsEntry(config: HostConfig): PluginEntry {
   const members = config.rooms.flatMap((room) => room.members);
   const handles = new Map(members.map(({ handle, member_id }) => [member_id ?? `m-${handle}`, handle]));
-  return { plugin: cards({ write: output.out, nameOf: (id) => handles.get(id) ?? id }), grants: allGrants };
+  return { plugin: cards({ write: show, nameOf: (id) => handles.get(id) ?? id }), grants: allGrants };
 }
 
 /** The path given, or a file in a folder of its own that `remove` takes away again. */
@@ -62,35 +70,48 @@ interface HostRun {
   readonly onRequest?: (request: OpenRequest) => void;
 }
 
-/** Opens a host, calls `use`, closes it. Ctrl-C closes it as well: turns settle `cancelled`, and the status is 130. */
-async function withHost(run: HostRun, use: (tap: Roomtap) => Promise<number>): Promise<number> {
-  const tap = await createRoomtap({
-    db: run.db,
-    rooms: run.config.rooms,
-    approve: run.approve,
-    plugins: run.plugins,
-    secrets: secretsOfEnvironment(process.env),
-    onRequest: run.onRequest,
-    report: ({ message }) => output.note(`note: ${message}`),
+/**
+ * Opens a host, calls `use`, closes the host. Ctrl-C, SIGTERM and a reader that goes away close it as well: turns settle
+ * `cancelled`, and the status says why. A second Ctrl-C ends the process at once.
+ * @param use is to come back soon after `stop` is aborted
+ */
+async function withHost(run: HostRun, use: (tap: Roomtap, stop: AbortSignal) => Promise<number>): Promise<number> {
+  const stopping = new AbortController();
+  const stopped = new Promise<number>((resolve) => {
+    stopping.signal.addEventListener("abort", () => resolve(Number(stopping.signal.reason)));
   });
-  let interrupted: (status: number) => void = () => undefined;
-  const signalled = new Promise<number>((stop) => (interrupted = stop));
-  const onInterrupt = (): void => interrupted(130);
-  const onTerminate = (): void => interrupted(143);
+  const onInterrupt = (): void => stopping.abort(130);
+  const onTerminate = (): void => stopping.abort(143);
   process.once("SIGINT", onInterrupt);
   process.once("SIGTERM", onTerminate);
-  const work = use(tap);
-  // Once a signal has won, what becomes of the work is nobody's business any more.
-  work.catch(() => undefined);
+  void output.lost.then(() => stopping.abort(lostStatus()));
   try {
-    const status = await Promise.race([work, signalled]);
-    await tap.close({ graceMs: interruptGraceMs });
-    return status;
+    const tap = await createRoomtap({
+      db: run.db,
+      rooms: run.config.rooms,
+      approve: run.approve,
+      plugins: run.plugins,
+      secrets: secretsOfEnvironment(process.env),
+      onRequest: run.onRequest,
+      report: ({ message }) => output.note(`note: ${message}`),
+    });
+    try {
+      const work = use(tap, stopping.signal);
+      // Once the host was told to stop, what becomes of the work is nobody's business any more.
+      work.catch(() => undefined);
+      return await Promise.race([work, stopped]);
+    } finally {
+      await tap.close(stopping.signal.aborted ? { graceMs: interruptGraceMs } : {});
+    }
   } finally {
     process.off("SIGINT", onInterrupt);
     process.off("SIGTERM", onTerminate);
-    await tap.close({ graceMs: 0 });
   }
+}
+
+/** The status of a command whose output found no reader, or no room. */
+function lostStatus(): number {
+  return output.hasLeft ? 0 : 1;
 }
 
 interface DemoOptions {
@@ -104,28 +125,29 @@ async function demo({ runner, db, approve, json }: DemoOptions): Promise<number>
   const config = demoConfig(runner, acpExampleAgent());
   const { file, remove } = databaseFile(db);
   const failed: string[] = [];
-  const plugins = [json === true ? { plugin: printer({ write: output.out }), grants: allGrants } : cardsEntry(config)];
+  const plugins = [json === true ? { plugin: printer({ write: show }), grants: allGrants } : cardsEntry(config)];
   try {
-    return await withHost({ config, db: file, approve, plugins }, async (tap) => {
-      tap.observe({
-        id: "demo",
-        kinds: ["turn.settled"],
-        handler: (event) => {
-          if (event.kind !== "turn.settled") return;
-          const { status, reason_code } = event.payload;
-          if (status !== "completed" && status !== "passed") failed.push(`${status} (${reason_code ?? "no reason"})`);
-        },
-      });
+    const status = await withHost({ config, db: file, approve, plugins }, async (tap) => {
+      tap.observe({ id: "demo", kinds: ["turn.settled"], handler: (event) => void failed.push(...failuresOf(event)) });
       await tap.room(demoRoomId).post({ text: demoText });
       await tap.finish();
-      await tap.close();
-      if (failed.length > 0) throw new RoomtapError("demo_failed", `a turn of the demo settled ${failed.join(", ")}`);
-      if (db !== undefined) output.note(`the log is in ${db}: roomtap verify --db ${db}`);
       return 0;
     });
+    if (status === 0 && failed.length > 0) {
+      throw new RoomtapError("demo_failed", `a turn of the demo settled ${failed.join(", ")}`);
+    }
+    if (status === 0 && db !== undefined) output.note(`the log is in ${db}: roomtap verify --db ${db}`);
+    return status;
   } finally {
     remove();
   }
+}
+
+/** How a turn failed, in words; none of an event that tells of none. */
+function failuresOf(event: ActivityEvent): readonly string[] {
+  if (event.kind !== "turn.settled") return [];
+  const { status, reason_code } = event.payload;
+  return status === "completed" || status === "passed" ? [] : [`${status} (${reason_code ?? "no reason"})`];
 }
 
 interface UpOptions {
@@ -143,16 +165,18 @@ async function up(options: UpOptions): Promise<number> {
   const config = options.config === undefined ? demoConfig("acp", acpExampleAgent()) : readConfig(options.config);
   const { file, remove } = options.demo === true ? databaseFile(options.db) : databaseFile(options.db ?? "roomtap.db");
   const approve = options.approve ?? (options.demo === true ? "deny" : config.approve);
-  const plugins = [cardsEntry(config)];
+  const run = { config, db: file, approve, plugins: [cardsEntry(config)], onRequest: hint };
   try {
-    return await withHost({ config, db: file, approve, plugins, onRequest: hint }, async (tap) => {
-      const rooms = config.rooms.map(({ room_id, members }) => `#${room_id} (${members.map((m) => `@${m.handle}`).join(" ")})`);
+    return await withHost(run, async (tap, stop) => {
+      const rooms = config.rooms.map(
+        ({ room_id, members }) => `#${room_id} (${members.map((m) => `@${m.handle}`).join(" ")})`,
+      );
       output.note(`open: ${rooms.join(", ")}; a line is a post, /answer ID once|deny answers, the end of input stops`);
       if (options.demo === true) await post(tap, demoRoomId, demoText);
-      await readLines(tap, config);
-      if (options.stay === true) await forever();
-      for (const { id, params } of await tap.finish()) {
-        output.note(`nobody answered ${id} (${String(params["command"] ?? params["description"] ?? "")}): its turn was cancelled`);
+      await readLines(tap, config, stop);
+      if (options.stay === true) await aborted(stop);
+      for (const request of await tap.finish()) {
+        output.note(`nobody answered ${request.id} (${questionOf(request)}): its turn was cancelled`);
       }
       return 0;
     });
@@ -161,14 +185,29 @@ async function up(options: UpOptions): Promise<number> {
   }
 }
 
-async function readLines(tap: Roomtap, config: HostConfig): Promise<void> {
+/** Until the end of input, or `stop`. */
+async function readLines(tap: Roomtap, config: HostConfig, stop: AbortSignal): Promise<void> {
   const roomIds = config.rooms.map(({ room_id }) => room_id);
-  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity, signal: stop })) {
+    if (stop.aborted) return;
     const asked = parseLine(line, roomIds);
     if (asked.kind === "post") await post(tap, asked.roomId, asked.text);
     else if (asked.kind === "answer") output.note(answer(tap, asked.id, asked.choice));
     else if (asked.kind === "wrong") output.note(asked.message);
   }
+}
+
+/** Keeps the process alive until then: a host whose rooms rest has nothing else that does. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stopTimer = systemClock.after(Number.MAX_SAFE_INTEGER, () => undefined);
+    const end = (): void => {
+      stopTimer();
+      resolve();
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end);
+  });
 }
 
 /** A line that cannot be posted is told, and the next one is read. */
@@ -183,8 +222,11 @@ async function post(tap: Roomtap, roomId: string, text: string): Promise<void> {
   }
 }
 
+/** Who types at this terminal. */
+const localPerson = "local";
+
 function answer(tap: Roomtap, id: string, choice: string): string {
-  const result = tap.requests.answer(id, choice);
+  const result = tap.requests.answer(id, choice, localPerson);
   switch (result.status) {
     case "ok":
       return `${id}: ${result.outcome.outcome}`;
@@ -197,36 +239,22 @@ function answer(tap: Roomtap, id: string, choice: string): string {
   }
 }
 
-function hint({ id, params }: OpenRequest): void {
-  const asked = params["command"] ?? params["description"] ?? params["tool_name"] ?? "";
-  output.note(`an approval waits: ${JSON.stringify(asked)}; type /answer ${id} once, or /answer ${id} deny`);
+function hint(request: OpenRequest): void {
+  const { id } = request;
+  output.note(`an approval waits: ${questionOf(request)}; type /answer ${id} once, or /answer ${id} deny`);
 }
 
-/** Until a signal comes. */
-function forever(): Promise<never> {
-  return new Promise(() => systemClock.after(Number.MAX_SAFE_INTEGER, () => undefined));
+/** What an agent asks, on one line. */
+function questionOf({ params }: OpenRequest): string {
+  const asked = [params["command"], params["description"], params["tool_name"]].find(
+    (text) => typeof text === "string",
+  );
+  return oneLine(typeof asked === "string" ? asked : "it does not say what", maxQuestionUnits);
 }
 
-/** Folders in a config are meant from where the config stands. */
-function readConfig(file: string): HostConfig {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, "utf8"));
-  } catch (fault) {
-    throw new RoomtapError("invalid_config", `${file}: ${messageOf(fault)}`, { cause: fault });
-  }
-  const config = parseConfig(value);
-  return {
-    ...config,
-    rooms: config.rooms.map((room) => ({
-      ...room,
-      members: room.members.map((member) => {
-        const { runner } = member;
-        if (runner?.kind !== "acp" || runner.cwd === undefined) return member;
-        return { ...member, runner: { ...runner, cwd: resolve(dirname(file), runner.cwd) } };
-      }),
-    })),
-  };
+function pathOf(text: string): string {
+  if (text === "") throw new InvalidArgumentError("expected the path of a file");
+  return text;
 }
 
 function wholeNumber(text: string): number {
@@ -234,19 +262,23 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-const approveOption = (): Option => new Option("--approve <choice>", "how approvals are answered").choices(["once", "deny"]);
+const approveOption = (): Option =>
+  new Option("--approve <choice>", "how approvals are answered").choices(["once", "deny"]);
 
 function program(done: (status: number) => void): Command {
   const command = new Command("roomtap")
     .description("Runs rooms whose members are agents, shows what their turns do, and reads the logs they leave.")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError("(roomtap --help lists the commands)");
+    .configureOutput({
+      outputError: (text) =>
+        output.note(`roomtap: usage: ${text.replace(/^error: /, "")} (roomtap --help lists the commands)`),
+    });
   const look = (name: string, about: string): Command =>
     command
       .command(name)
       .description(about)
-      .requiredOption("--db <file>", "the database")
+      .requiredOption("--db <file>", "the database", pathOf)
       .option("--json", "JSON and nothing else", false);
 
   command
@@ -254,7 +286,7 @@ function program(done: (status: number) => void): Command {
     .description("one room, two members, one message, until all has settled")
     .addOption(new Option("--runner <kind>", "what drives the members").choices(["acp", "scripted"]).default("acp"))
     .addOption(approveOption().default("deny"))
-    .option("--db <file>", "keep the log in this file; else it is temporary")
+    .option("--db <file>", "keep the log in this file; else it is temporary", pathOf)
     .option("--json", "each activity event as JSON on a line")
     .addHelpText("after", "\nExample: roomtap demo --runner scripted --json --db demo.db")
     .action(async (options: DemoOptions) => done(await demo(options)));
@@ -263,7 +295,7 @@ function program(done: (status: number) => void): Command {
     .description("runs rooms; each line on stdin is a post")
     .option("--config <file>", "the rooms, as JSON")
     .option("--demo", "the demo's room and one message")
-    .option("--db <file>", "the database (default: roomtap.db; with --demo a temporary one)")
+    .option("--db <file>", "the database (default: roomtap.db; with --demo a temporary one)", pathOf)
     .addOption(approveOption())
     .option("--stay", "go on when stdin ends")
     .addHelpText("after", "\nExample: echo '@planner hello' | roomtap up --config rooms.json")
@@ -292,22 +324,24 @@ function program(done: (status: number) => void): Command {
 }
 
 function statusOf(fault: unknown): number {
+  if (output.fault !== null) return lostStatus();
   if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : 2;
   const error =
     fault instanceof RoomtapError ? fault : new RoomtapError("internal", messageOf(fault), { cause: fault });
-  output.note(`roomtap: ${error.code}: ${error.message}. ${error.remedy}`.replaceAll("\n", " "));
+  output.note(`roomtap: ${error.code}: ${error.message}. ${error.remedy}`);
   return errorTable[error.code].exit;
 }
 
-process.stdout.on("error", (fault: NodeJS.ErrnoException) => {
-  // The reader has what it wanted (`| head -1`). Anything else is a lost output.
-  process.exit(fault.code === "EPIPE" ? 0 : 1);
+void output.lost.then((fault) => {
+  process.exitCode = lostStatus();
+  if (!output.hasLeft) output.note(`roomtap: the output cannot be written: ${fault.message}`);
 });
 
-let status = 0;
 try {
-  await program((result) => (status = result)).parseAsync();
+  const done = (status: number): void => {
+    process.exitCode = output.fault === null ? status : lostStatus();
+  };
+  await program(done).parseAsync();
 } catch (fault) {
-  status = statusOf(fault);
+  process.exitCode = statusOf(fault);
 }
-process.exitCode = status;

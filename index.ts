@@ -16,26 +16,29 @@ import {
 import { Observers, type ConsumerOptions, type ConsumerStats, type Subscription } from "./observers/index.ts";
 import {
   createRunners,
+  parseRunnerConfig,
   PluginHost,
   type ApprovePolicy,
   type Logger,
   type MemberConfig,
   type PluginEntry,
   type RoomConfig,
-  type Runners,
   type RunnerConfig,
+  type Runners,
 } from "./plugins/index.ts";
 import { openSqliteLog, RoomHost, type Room, type RoomDefinition } from "./rooms/index.ts";
 
-/** A member whose runner is a config, or an agent of the embedder's own. */
+/** A member whose runner is a config, or an agent of the embedder's own: that one is the embedder's to close. */
 export interface RoomtapMember extends Omit<MemberConfig, "runner"> {
   readonly runner?: RunnerConfig | Runner | null | undefined;
 }
 
+/** A room as `createRoomtap` is given it. */
 export interface RoomtapRoom extends Omit<RoomConfig, "members"> {
   readonly members: readonly RoomtapMember[];
 }
 
+/** What `createRoomtap` is told. */
 export interface RoomtapOptions {
   /** Path of the database file, made when there is none; `:memory:` keeps the log only as long as the process. */
   readonly db: string;
@@ -46,16 +49,21 @@ export interface RoomtapOptions {
   readonly plugins?: readonly PluginEntry[] | undefined;
   /** Literals to mask everywhere, 9 to 4,096 characters each, beside those of the agents' environments. */
   readonly secrets?: readonly string[] | undefined;
-  /** Told of each approval that waits for a person. */
+  /** Told of each approval that waits for a person; it may answer at once. */
   readonly onRequest?: ((request: OpenRequest) => void) | undefined;
   /** Told of faults that nobody awaits. Default: process warnings. */
   readonly report?: Report | undefined;
   /** Where plugins log to. Default: warnings and errors go to `report`. */
   readonly logger?: Logger | undefined;
+  /** Turns that run side by side over all rooms. Default 4; in a room there is one at a time. */
   readonly maxConcurrentTurns?: number | undefined;
+  /** How long an agent may take to end once it was asked to, in ms. Default 30,000; then its turn settles without it. */
   readonly stopGraceMs?: number | undefined;
+  /** How long a database that somebody else has locked is tried again, in ms. Default 5,000. */
   readonly busyTimeoutMs?: number | undefined;
+  /** Default: the system's time. */
   readonly clock?: Clock | undefined;
+  /** Default: random ids. */
   readonly ids?: IdSource | undefined;
 }
 
@@ -63,6 +71,7 @@ export interface RoomtapOptions {
 export interface Roomtap extends AsyncDisposable {
   /** @throws RoomtapError `unknown_room` */
   room(roomId: string): Room;
+  /** In the order in which they were given. */
   readonly rooms: readonly Room[];
   /** Registers a consumer in code; plugins do the same through their context. */
   observe(options: ConsumerOptions): Subscription;
@@ -71,87 +80,103 @@ export interface Roomtap extends AsyncDisposable {
   readonly requests: {
     /** Approvals that wait, oldest first. */
     open(): readonly OpenRequest[];
-    /** Answers by exact id; the first answer wins, later ones learn the outcome. `by` names who answers. */
+    /**
+     * Answers by exact id; the first answer wins, later ones learn the outcome.
+     * @param by names who answers; null when the host does
+     */
     answer(id: string, choice: string, by?: string | null): AnswerResult;
   };
   /** Resolves when nothing moves without a person: no turn runs, or those that do wait for an answer. */
   quiet(): Promise<void>;
   /** Resolves when every accepted post has had its turns; ends turns that wait for a person. Gives what nobody answered. */
   finish(): Promise<readonly OpenRequest[]>;
-  /** Stops what runs, lets consumers read what they hold, unloads plugins, ends agents, closes the log. */
+  /**
+   * Stops what runs, lets consumers read what they hold, unloads plugins, ends agents, closes the log. Safe to call twice.
+   * @param options.graceMs how long agents may take to end their turns; default `stopGraceMs`
+   */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
+/** Closes one part of a host; `graceMs` is how long agents may take. */
+type Closing = (graceMs?: number) => Promise<unknown>;
+
 /**
- * Puts the layers together and opens the rooms.
- * @throws RoomtapError of a bad option, plugin or config, and `database_in_use`, `log_*` for the database
+ * Puts the layers together and opens the rooms. What a dead host left open is settled before it resolves.
+ * @throws RoomtapError of a bad option, plugin or config, and `database_in_use`, `log_*` for the database; nothing is
+ * left open then
  */
 export async function createRoomtap(options: RoomtapOptions): Promise<Roomtap> {
-  const { clock = systemClock, ids = systemIds, report = warn } = options;
-  const cleanup: (() => Promise<unknown>)[] = [];
+  const closings: Closing[] = [];
   try {
-    const observers = new Observers({ clock, report });
-    const policy = { host: null as RoomHost | null };
-    const tap = new Tap({
-      clock,
-      ids,
-      redactor: createRedactor({ literals: literalsOf(options) }),
-      activity: observers,
-      onRequest: (request) => {
-        if (options.approve !== undefined) {
-          tap.requests.answer(request.id, { choice: options.approve, reason: "policy" }, null);
-          return;
-        }
-        options.onRequest?.(request);
-        policy.host?.changed();
-      },
-    });
-    const log = await openSqliteLog({ file: options.db, clock, report, busyTimeoutMs: options.busyTimeoutMs });
-    cleanup.push(() => log.close());
-    const runners = createRunners({ clock, report });
-    cleanup.push(() => runners.close());
-    const plugins = new PluginHost({ observers, clock, report, logger: options.logger ?? reporting(report) });
-    cleanup.push(() => plugins.close());
-    cleanup.push(() => drain(observers, report));
-    for (const entry of options.plugins ?? []) await plugins.load(entry);
-    const host = await RoomHost.open({
-      log,
-      tap,
-      clock,
-      report,
-      rooms: options.rooms.map((room) => definitionOf(room, runners)),
-      maxConcurrentTurns: options.maxConcurrentTurns,
-      stopGraceMs: options.stopGraceMs,
-    });
-    policy.host = host;
-    let closing: Promise<void> | null = null;
-    const close = (graceMs?: number): Promise<void> => (closing ??= closeAll(() => host.close(graceMs), cleanup));
-    return {
-      room: (roomId) => host.room(roomId),
-      rooms: host.rooms,
-      observe: (consumer) => observers.observe(consumer),
-      stats: () => observers.stats(),
-      requests: {
-        open: () => tap.requests.open(),
-        answer: (id, choice, by = null) => tap.requests.answer(id, { choice }, by),
-      },
-      quiet: () => host.quiet(),
-      finish: () => host.finish(),
-      close: (given) => close(given?.graceMs),
-      [Symbol.asyncDispose]: () => close(),
-    };
+    return await open(options, closings);
   } catch (fault) {
-    await closeAll(async () => undefined, cleanup);
+    // What also fails while it is closed again is no news beside the reason.
+    await closeAll(closings).catch(() => undefined);
     throw fault;
   }
 }
 
-/** In reverse order of opening; goes on when one step fails, and throws the first failure at the end. */
-async function closeAll(first: () => Promise<unknown>, cleanup: readonly (() => Promise<unknown>)[]): Promise<void> {
-  const faults: unknown[] = [];
-  for (const step of [first, ...cleanup.toReversed()]) {
+async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomtap> {
+  const { clock = systemClock, ids = systemIds, report = warn, approve, onRequest } = options;
+  checkApprove(approve);
+  const redactor = createRedactor({ literals: literalsOf(options) });
+  const observers = new Observers({ clock, report });
+  closings.push(async () => observers.close());
+  let tellHost = (): void => undefined;
+  const asked = (request: OpenRequest): void => {
+    if (approve !== undefined) {
+      tap.requests.answer(request.id, { choice: approve, reason: "policy" }, null);
+      return;
+    }
     try {
-      await step();
+      onRequest?.(request);
+    } finally {
+      tellHost();
+    }
+  };
+  const tap: Tap = new Tap({ clock, ids, redactor, activity: observers, report, onRequest: asked });
+  const log = await openSqliteLog({ file: options.db, clock, report, busyTimeoutMs: options.busyTimeoutMs });
+  closings.push(() => log.close());
+  const runners = createRunners({ clock, report });
+  closings.push(() => runners.close());
+  const plugins = new PluginHost({ observers, clock, report, logger: options.logger });
+  closings.push(() => plugins.close());
+  closings.push(() => drain(observers, report));
+  for (const entry of options.plugins ?? []) await plugins.load(entry);
+  const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
+  const { maxConcurrentTurns, stopGraceMs } = options;
+  const host = await RoomHost.open({ log, tap, clock, report, rooms, maxConcurrentTurns, stopGraceMs });
+  closings.push((graceMs) => host.close(graceMs));
+  tellHost = () => host.changed();
+  return faceOf(host, tap, observers, closings);
+}
+
+/** What an embedder holds: the parts of each layer that are for others to use. */
+function faceOf(host: RoomHost, tap: Tap, observers: Observers, closings: readonly Closing[]): Roomtap {
+  let closed: Promise<void> | undefined;
+  const close: Roomtap["close"] = ({ graceMs } = {}) => (closed ??= closeAll(closings, graceMs));
+  return {
+    room: (roomId) => host.room(roomId),
+    rooms: host.rooms,
+    observe: (consumer) => observers.observe(consumer),
+    stats: () => observers.stats(),
+    requests: {
+      open: () => tap.requests.open(),
+      answer: (id, choice, by = null) => tap.requests.answer(id, { choice }, by),
+    },
+    quiet: () => host.quiet(),
+    finish: () => host.finish(),
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+/** In reverse order of opening; goes on when one step fails, and throws the first failure at the end. */
+async function closeAll(closings: readonly Closing[], graceMs?: number): Promise<void> {
+  const faults: unknown[] = [];
+  for (const close of closings.toReversed()) {
+    try {
+      await close(graceMs);
     } catch (fault) {
       faults.push(fault);
     }
@@ -166,32 +191,109 @@ async function drain(observers: Observers, report: Report): Promise<void> {
   report({ code: "undelivered", message: `${undelivered} events were not delivered before closing${handlers}` });
 }
 
-function definitionOf({ members, ...room }: RoomtapRoom, runners: Runners): RoomDefinition {
+/** @param path where the room stands in the options, for the message of an error */
+function definitionOf({ members, ...room }: RoomtapRoom, path: string, runners: Runners): RoomDefinition {
   return {
     ...room,
-    members: members.map(({ runner = null, ...member }) => ({
+    members: members.map(({ runner = null, ...member }, index) => ({
       ...member,
-      runner: runner === null || "run" in runner ? runner : runners.of(runner),
+      runner:
+        runner === null || "run" in runner
+          ? runner
+          : runners.of(parseRunnerConfig(runner, `${path}.members[${index}].runner`)),
     })),
   };
 }
 
+function checkApprove(approve: unknown): void {
+  if (approve === undefined || approve === "once" || approve === "deny") return;
+  throw new RoomtapError(
+    "invalid_params",
+    `approve: expected "once", "deny" or nothing, got ${JSON.stringify(approve)}`,
+  );
+}
+
 function literalsOf({ rooms, secrets = [] }: RoomtapOptions): readonly string[] {
   const fromAgents = rooms.flatMap(({ members }) =>
-    members.flatMap(({ runner }) => (runner != null && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [])),
+    members.flatMap(({ runner }) => (runner && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [])),
   );
   return [...secrets, ...fromAgents];
 }
 
 const warn: Report = ({ code, message }) => process.emitWarning(message, { type: "RoomtapWarning", code });
 
-function reporting(report: Report): Logger {
-  const silent = (): void => undefined;
-  const say =
-    (code: string) =>
-    (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
-      report({ code, message, subject: typeof fields["plugin"] === "string" ? fields["plugin"] : "plugin" });
-  return { debug: silent, info: silent, warn: say("plugin_warning"), error: say("plugin_error") };
-}
+// The host and what it is made of.
+export { parseConfig, readConfig, type ApprovePolicy, type HostConfig } from "./plugins/index.ts";
+export type { MemberConfig, RoomConfig } from "./plugins/index.ts";
+export type { Room, PostInput, PostReceipt } from "./rooms/index.ts";
 
-export { RoomtapError };
+// Watching: events, consumers, plugins.
+export {
+  activityEventSchema,
+  activityKinds,
+  type ActivityEvent,
+  type ActivityKind,
+  type EventOf,
+} from "./core/index.ts";
+export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } from "./core/index.ts";
+export type { ConsumerOptions, ConsumerStats, Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
+export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
+export type {
+  AnyPlugin,
+  CardsOptions,
+  EventFor,
+  HandlerOptions,
+  KindPattern,
+  Logger,
+  Plugin,
+  PluginContext,
+  PluginEntry,
+  PrinterOptions,
+  StandardResult,
+  StandardSchema,
+} from "./plugins/index.ts";
+
+// Agents: what a runner is handed and gives back, and the two that are built in.
+export type {
+  AnswerResult,
+  JsonObject,
+  OpenRequest,
+  Question,
+  RequestOutcome,
+  Runner,
+  RunnerFrame,
+  TranscriptEntry,
+  Turn,
+  TurnEnd,
+  TurnMember,
+  WriteResult,
+} from "./core/index.ts";
+export { createAcpRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
+export type {
+  AcpConfig,
+  AcpOptions,
+  RunnerConfig,
+  Script,
+  ScriptedConfig,
+  ScriptedOptions,
+  Step,
+} from "./plugins/index.ts";
+
+// Reading a log: rows, the state they fold to, and whether they are as they were written.
+export { checkpointOf, emptyState, fold, openSqliteLogReader, RoomFold, verifyLog } from "./rooms/index.ts";
+export type {
+  Checkpoint,
+  FoldState,
+  LogRow,
+  OpenTurn,
+  RoomRecord,
+  RoomVerdict,
+  SettledRow,
+  SqliteLogReader,
+  StartedRow,
+  VerifyProblem,
+} from "./rooms/index.ts";
+
+// Faults, time and chance.
+export { countingIds, errorTable, manualClock, messageOf, RoomtapError, systemClock, systemIds } from "./core/index.ts";
+export type { Clock, ErrorCode, IdSource, ManualClock, Notice, Report, Undo } from "./core/index.ts";

@@ -1,4 +1,4 @@
-import { kindTable, activityKinds, type ActivityKind } from "./activity.ts";
+import { activityKinds, type ActivityKind } from "./activity.ts";
 import type { Coordinates } from "./coordinates.ts";
 import { DeltaStream } from "./delta-stream.ts";
 import { limits } from "./options.ts";
@@ -15,6 +15,10 @@ export interface OpenTool {
 
 /** The number of a kind: its place in the table of kinds. */
 export const kindIndex: ReadonlyMap<ActivityKind, number> = new Map(activityKinds.map((kind, index) => [kind, index]));
+
+export function kindNumber(kind: ActivityKind): number {
+  return kindIndex.get(kind) ?? 0;
+}
 
 /**
  * One execution of a task, bound to its session when it starts (I2). Everything its frames need is fixed here; nothing
@@ -97,9 +101,4 @@ export class Attempt {
     }
     return tool;
   }
-}
-
-/** Whether events of this kind are merged and dropped before others. */
-export function isMiddle(kind: ActivityKind): boolean {
-  return kindTable[kind].class === "middle";
 }

@@ -1,3 +1,5 @@
+import type { Clock } from "./clock.ts";
+
 /** What a code means, what to do about it, and the exit status the command gives for it (design: command line). */
 export interface ErrorEntry {
   readonly meaning: string;
@@ -197,6 +199,22 @@ export interface Notice {
 
 /** The one channel for faults that nobody awaits. Never throws. */
 export type Report = (notice: Notice) => void;
+
+/**
+ * A report that tells in a later turn of the event loop: whoever listens is in nobody's way, may do what it likes, and
+ * what it throws goes no further.
+ */
+export function reportLater(report: Report, clock: Clock): Report {
+  return (notice) => {
+    clock.defer(() => {
+      try {
+        report(notice);
+      } catch {
+        // There is nobody left to tell.
+      }
+    });
+  };
+}
 
 /** The text of anything thrown, for a message. Never throws. */
 export function messageOf(fault: unknown): string {

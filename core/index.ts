@@ -29,6 +29,7 @@ export {
   type TurnStatus,
   type Usage,
 } from "./activity.ts";
+export type { ActivitySink } from "./activity-sink.ts";
 export { Attempt, kindIndex, type OpenTool } from "./attempt.ts";
 export { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
 export {
@@ -41,12 +42,20 @@ export {
   type ManualClock,
   type Undo,
 } from "./clock.ts";
-export { coordinatesSchema, coordinatesText, idSchema, isId, makeCoordinates, type Coordinates } from "./coordinates.ts";
+export {
+  coordinatesSchema,
+  coordinatesText,
+  idSchema,
+  isId,
+  makeCoordinates,
+  type Coordinates,
+} from "./coordinates.ts";
 export { cutPayload, envelopeBytes, estimateBytes, type CutPayload } from "./cut.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
 export {
   errorTable,
   messageOf,
+  reportLater,
   RoomtapError,
   type ErrorCode,
   type ErrorEntry,
@@ -56,7 +65,6 @@ export {
 export type { FrameSink } from "./frame-sinks.ts";
 export {
   frameTable,
-  isHostType,
   parseEventFrame,
   type EventFrame,
   type Frame,
@@ -78,8 +86,8 @@ export type {
   TurnMember,
   WriteResult,
 } from "./runner.ts";
-export { Seam, type ActivitySink } from "./seam.ts";
-export { defaultSecretRules, isSecretKey, mask, secretsOfEnvironment, type SecretRule } from "./secret-rules.ts";
+export { Seam } from "./seam.ts";
+export { defaultSecretRules, mask, secretsOfEnvironment, type SecretRule } from "./secret-rules.ts";
 export { ServerRequests, type AnswerResult, type CancelWord, type OpenRequest } from "./server-requests.ts";
 export { Session, SessionRegistry } from "./sessions.ts";
 export { Tap, type Sealed, type TapOptions } from "./tap.ts";

@@ -1,9 +1,11 @@
 import type { ActivityEvent, ActivityKind, ActivityPayloads } from "./activity.ts";
-import { kindIndex, type Attempt } from "./attempt.ts";
+import type { ActivitySink } from "./activity-sink.ts";
+import { kindNumber, type Attempt } from "./attempt.ts";
 import { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
 import type { Clock } from "./clock.ts";
 import { envelopeBytes, estimateBytes, fitPayload } from "./cut.ts";
 import type { DeltaStream } from "./delta-stream.ts";
+import { withoutEcho } from "./echo.ts";
 import type { Report } from "./errors.ts";
 import { FrameSinks, type FrameSink } from "./frame-sinks.ts";
 import type { Frame, JsonObject, RequestFrame } from "./frames.ts";
@@ -16,19 +18,8 @@ import { isStampedType, nameOf, requestOpened, stampTable, toolCompleted, toolId
 import { TickTime } from "./tick-time.ts";
 import { cutUnits } from "./utf8.ts";
 
-/** Where activity goes: the queues of the consumers. It runs no plugin code before it returns (I5). */
-export interface ActivitySink {
-  /** False: nobody listens, and no event is built. */
-  readonly listening: boolean;
-  /**
-   * @param kind the kind's number in the table of kinds
-   * @param bytes estimate of the event, see `envelopeBytes`
-   */
-  push(event: ActivityEvent, attempt: Attempt, kind: number, bytes: number): void;
-}
-
-const messageDelta = number("message.delta");
-const reasoningDelta = number("reasoning.delta");
+const messageDelta = kindNumber("message.delta");
+const reasoningDelta = kindNumber("reasoning.delta");
 
 /**
  * The one door every frame leaves by (I1): redact, number, stamp, hand on. It never throws at its caller, never waits and
@@ -85,9 +76,8 @@ export class Seam {
       if (attempt.sealed) return this.refuse("late_frame");
       const named = frame.params.session_id;
       const session = attempt.session;
-      if (named !== session.runtimeId && (named === undefined || this.#sessions.byRuntimeId(named) !== session)) {
-        return this.refuse("unknown_session");
-      }
+      const isNamed = named === session.runtimeId || this.#sessions.byRuntimeId(named ?? "") === session;
+      if (!isNamed) return this.refuse("unknown_session");
       if ("id" in frame) return this.#writeRequest(frame, attempt);
       const { type, payload } = frame.params;
       switch (type) {
@@ -120,7 +110,7 @@ export class Seam {
     payload: ActivityPayloads[Kind],
     options: { readonly seq?: number; readonly numbered?: boolean; readonly bytes: number },
   ): void {
-    const index = number(kind);
+    const index = kindNumber(kind);
     const n = options.numbered === false ? null : attempt.count(index);
     if (!this.#activity.listening) return;
     const { payload: cut, truncated, bytes } = fitPayload(payload as JsonObject, options.bytes);
@@ -230,9 +220,12 @@ export class Seam {
     this.flush(attempt);
     const payload = toolCompleted(cleaned.payload, tool, this.#clock.monotonic());
     const seq = ++attempt.session.seq;
-    const { name, outcome } = payload;
     if (!this.#sinks.isEmpty) {
-      this.#sinks.event(attempt.session, "tool.complete", seq, { ...cleaned.payload, name, outcome });
+      this.#sinks.event(attempt.session, "tool.complete", seq, {
+        ...cleaned.payload,
+        name: payload.name,
+        outcome: payload.outcome,
+      });
     }
     this.publish(attempt, "tool.completed", payload, { seq, bytes: cleaned.bytes });
     return "written";
@@ -249,11 +242,12 @@ export class Seam {
     }
     const seq = ++attempt.session.seq;
     if (cleaned === null) return "written";
+    const told = type === "error" ? withoutEcho(cleaned.payload, attempt.reasoning.text) : cleaned.payload;
     const word = stamped ? type : cleanText(type, this.#redactor);
-    this.#sinks.event(attempt.session, word, seq, payload === undefined ? undefined : cleaned.payload);
+    this.#sinks.event(attempt.session, word, seq, payload === undefined ? undefined : told);
     if (stamped) {
       const { kind, payload: select } = stampTable[type];
-      this.publish(attempt, kind, select(cleaned.payload), { seq, bytes: cleaned.bytes });
+      this.publish(attempt, kind, select(told), { seq, bytes: cleaned.bytes });
     }
     return "written";
   }
@@ -295,8 +289,4 @@ export class Seam {
 
 function deltaKind(kind: number): "message.delta" | "reasoning.delta" {
   return kind === messageDelta ? "message.delta" : "reasoning.delta";
-}
-
-function number(kind: ActivityKind): number {
-  return kindIndex.get(kind) ?? 0;
 }

@@ -56,11 +56,21 @@ const secretKey = /(?:authorization|api[-_]?key|password|token|secret|cookie)$/i
 /** Names of environment variables whose values are registered as literals. */
 const secretName = /KEY|TOKEN|SECRET|PASSWORD/i;
 
-/** The values of an environment that look like secrets by their names, and are long enough to be masked. */
+/**
+ * The values of an environment that look like secrets by their names, and are long enough to be masked. One that is too
+ * long for a literal comes in pieces.
+ */
 export function secretsOfEnvironment(environment: { readonly [name: string]: string | undefined }): string[] {
   return Object.entries(environment).flatMap(([name, value]) =>
-    secretName.test(name) && value !== undefined && value.length >= limits.minLiteralUnits ? [value] : [],
+    secretName.test(name) && value !== undefined && value.length >= limits.minLiteralUnits ? pieces(value) : [],
   );
+}
+
+/** Of equal length, so that none is too short to be masked. */
+function pieces(value: string): readonly string[] {
+  const length = Math.ceil(value.length / Math.ceil(value.length / limits.maxLiteralUnits));
+  const starts = Array.from({ length: Math.ceil(value.length / length) }, (_, index) => index * length);
+  return starts.map((start) => value.slice(start, start + length));
 }
 
 /** A literal, or one prefix of a rule, ready to be compared. */

@@ -1,14 +1,16 @@
 import type { TurnSettled, TurnStarted, RowRef } from "./activity.ts";
+import type { ActivitySink } from "./activity-sink.ts";
 import { Attempt } from "./attempt.ts";
 import { cleanPayload, cleanText } from "./clean.ts";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import { makeCoordinates, type Coordinates } from "./coordinates.ts";
 import { estimateBytes } from "./cut.ts";
-import { RoomtapError, type Report } from "./errors.ts";
+import { repeats } from "./echo.ts";
+import { reportLater, RoomtapError, type Report } from "./errors.ts";
 import { isHostType, type RunnerFrame } from "./frames.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
 import type { WriteResult } from "./runner.ts";
-import { Seam, type ActivitySink } from "./seam.ts";
+import { Seam } from "./seam.ts";
 import { ServerRequests, type CancelWord, type OpenRequest } from "./server-requests.ts";
 import { SessionRegistry } from "./sessions.ts";
 
@@ -51,7 +53,8 @@ export class Tap {
     const ids = options.ids ?? systemIds;
     this.#redactor = options.redactor ?? createRedactor();
     this.sessions = new SessionRegistry(ids);
-    const { activity, onRequest = () => undefined, report = () => undefined } = options;
+    const { activity, onRequest = () => undefined } = options;
+    const report = reportLater(options.report ?? (() => undefined), clock);
     this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity, report });
     this.requests = new ServerRequests({ seam: this.seam, clock, ids, onOpen: onRequest, report });
   }
@@ -122,6 +125,12 @@ export class Tap {
     const usage = payload.usage === null ? null : { ...payload.usage };
     const told = { ...payload, usage, row: { ...row }, counts };
     this.seam.publish(attempt, "turn.settled", told, { bytes: estimateBytes(told), numbered });
+  }
+
+  /** An error's text as it may stand in a row; "" when it repeats the attempt's reasoning, which not everybody may see. */
+  cleanError(attempt: Attempt, text: string): string {
+    const clean = this.clean(text);
+    return repeats(clean, attempt.reasoning.text) ? "" : clean;
   }
 
   /** A text as it may leave: well formed, secrets masked. */

@@ -11,7 +11,10 @@ export function follows(last: DeltaEvent, next: DeltaEvent): boolean {
   return last.kind === next.kind && last.n !== null && next.n === last.n + 1;
 }
 
-/** Deltas of one attempt and kind as one. Pieces are joined now and then, not at each step: that would be quadratic. */
+/** So many pieces are joined into one: at each step would be quadratic, never would cost an object per piece. */
+const joinEvery = 64;
+
+/** Deltas of one attempt and kind as one. */
 export class MergedDelta {
   readonly #first: DeltaEvent;
   #last: DeltaEvent;
@@ -23,28 +26,15 @@ export class MergedDelta {
     this.#pieces = [first.payload.text];
   }
 
-  get last(): DeltaEvent {
-    return this.#last;
-  }
-
   add(next: DeltaEvent): void {
     this.#last = next;
-    if (this.#pieces.push(next.payload.text) >= 64) this.#pieces = [this.#pieces.join("")];
+    if (this.#pieces.push(next.payload.text) >= joinEvery) this.#pieces = [this.#pieces.join("")];
   }
 
   /** One event for `n_from` .. `n`, with the offset of the first and the numbers of the last. */
   event(): ActivityEvent {
     const { v, coordinates, kind, n, seq, at } = this.#last;
     const payload = { text: this.#pieces.join(""), offset: this.#first.payload.offset };
-    return {
-      v,
-      coordinates,
-      kind,
-      n,
-      n_from: this.#first.n_from ?? this.#first.n ?? 0,
-      seq,
-      at,
-      payload,
-    } as ActivityEvent;
+    return { v, coordinates, kind, n, n_from: this.#first.n ?? undefined, seq, at, payload };
   }
 }

@@ -1,9 +1,10 @@
 import {
   activityKinds,
   consumerDefaults,
+  envelopeBytes,
   kindTable,
+  limits,
   RoomtapError,
-  type ActivityKind,
   type KindEntry,
 } from "../core/index.ts";
 import type { ConsumerOptions, Grant, PayloadLevel } from "./observer.ts";
@@ -26,14 +27,14 @@ export function treatmentsOf(options: ConsumerOptions): readonly Treatment[] {
   });
 }
 
-/** The queue's bounds with their defaults. At level `full` an event may take the whole queue. */
+/** The queue's bounds with their defaults. No event is larger than the queue; at level `full` it may take all of it. */
 export function boundsOf(options: ConsumerOptions): QueueBounds {
   const maxBytes = options.maxBytes ?? consumerDefaults.maxBytes;
-  const standard = options.payload === "full" ? maxBytes : Math.min(consumerDefaults.maxEventBytes, maxBytes);
+  const asked = options.maxEventBytes ?? (options.payload === "full" ? maxBytes : consumerDefaults.maxEventBytes);
   return {
     maxEvents: options.maxEvents ?? consumerDefaults.maxEvents,
     maxBytes,
-    maxEventBytes: options.maxEventBytes ?? standard,
+    maxEventBytes: Math.min(asked, maxBytes - envelopeBytes),
   };
 }
 
@@ -41,8 +42,11 @@ export function boundsOf(options: ConsumerOptions): QueueBounds {
 export function checkConsumerOptions(options: ConsumerOptions): void {
   const { maxBytes = consumerDefaults.maxBytes } = options;
   const problem =
+    (options.id === "" ? "id is a text that is not empty" : null) ??
+    unknownWord("grants", options.grants ?? [], grantWords) ??
+    unknownWord("payload", options.payload === undefined ? [] : [options.payload], levelWords) ??
     bad("maxEvents", options.maxEvents, 1, 1_048_576) ??
-    bad("maxBytes", options.maxBytes, 1_024, 1_073_741_824) ??
+    bad("maxBytes", options.maxBytes, limits.minQueueBytes, 1_073_741_824) ??
     bad("maxEventBytes", options.maxEventBytes, 512, maxBytes) ??
     bad("stallMs", options.stallMs, 1, Number.MAX_SAFE_INTEGER) ??
     (options.payload === "full" && !options.grants?.includes("full") ? 'payload "full" needs the grant "full"' : null);
@@ -54,6 +58,14 @@ export function checkConsumerOptions(options: ConsumerOptions): void {
       `consumer ${options.id}: no kind "${unknown}"; known: ${activityKinds.join(", ")}`,
     );
   }
+}
+
+const grantWords: readonly Grant[] = ["reasoning", "approvals", "full"];
+const levelWords: readonly PayloadLevel[] = ["meta", "standard", "full"];
+
+function unknownWord(name: string, words: readonly string[], known: readonly string[]): string | null {
+  const unknown = words.find((word) => !known.includes(word));
+  return unknown === undefined ? null : `${name} takes ${known.join(", ")}; got "${unknown}"`;
 }
 
 function bad(name: string, value: number | undefined, min: number, max: number): string | null {

@@ -42,6 +42,8 @@ export class Consumer implements Losses {
   /** Up to this estimate an event cannot be over `maxEventBytes`. */
   readonly #plainBytes: number;
   readonly #treatments: readonly Treatment[];
+  /** By the kind's number: 1 where the treatment is `pass`. */
+  readonly #passes: Uint8Array;
   readonly #rooms: ReadonlySet<string> | null;
   readonly #queue: Queue;
   readonly #calls: HandlerCalls;
@@ -52,11 +54,15 @@ export class Consumer implements Losses {
   /** The position of the next event in the ring. */
   cursor: number;
   merged = 0;
+  /** Events that went straight from the ring to the handler; `#published` and `#delivered` count the others. */
+  #straight = 0;
   #published = 0;
   #delivered = 0;
   #gaps = 0;
   /** Events until the next look at the clock. */
   #pace = 16;
+  /** Whether events that it wants are delivered as they are, with nothing to tell before them. */
+  #isPlain = true;
   #lagging = false;
   #disposed = false;
 
@@ -66,6 +72,7 @@ export class Consumer implements Losses {
     this.#bounds = boundsOf(options);
     this.#plainBytes = this.#bounds.maxEventBytes + envelopeBytes;
     this.#treatments = treatmentsOf(options);
+    this.#passes = Uint8Array.from(this.#treatments, (treatment) => (treatment === "pass" ? 1 : 0));
     this.#rooms = options.rooms === undefined ? null : new Set(options.rooms);
     this.#queue = new Queue(this.#bounds, this);
     this.#calls = new HandlerCalls({
@@ -78,6 +85,7 @@ export class Consumer implements Losses {
       },
     });
     this.cursor = parts.ring.head;
+    this.#look();
   }
 
   /** Whether a handler's call has not settled. */
@@ -107,49 +115,49 @@ export class Consumer implements Losses {
   /** Delivers up to `count` events. False when it can go no further now. */
   #deliverSome(count: number): boolean {
     const { ring } = this.#parts;
-    let isPlain = this.#isPlain();
+    const { ready } = ring;
+    const queue = this.#queue;
+    const calls = this.#calls;
     for (let left = count; left > 0; left--) {
-      if (this.#queue.held > 0) {
+      const at = this.cursor;
+      if (queue.held > 0) {
         this.#deliverQueued();
-      } else if (this.cursor === ring.head) {
+      } else if (at >= ready) {
         return false;
-      } else if (
-        isPlain &&
-        this.#treatments[ring.kind(this.cursor)] === "pass" &&
-        ring.bytes(this.cursor) <= this.#plainBytes
-      ) {
+      } else if (this.#isPlain && this.#passes[ring.kind(at)] === 1 && ring.bytes(at) <= this.#plainBytes) {
         // The cursor goes on first: the handler may ask for stats or emit, and both may move what is unread.
-        this.#published++;
-        this.#delivered++;
-        this.#calls.call(ring.event(this.cursor++));
+        this.cursor = at + 1;
+        this.#straight++;
+        calls.call(ring.event(at));
       } else {
         this.#deliverNext();
-        isPlain = this.#isPlain();
       }
-      if (this.#calls.running || this.#disposed) return false;
+      if (calls.running || this.#disposed) return false;
     }
     return true;
   }
 
   /** Moves everything unread from the ring into its own queue, where the bound is kept. */
   absorb(): void {
+    if (this.#disposed) return;
     const { ring } = this.#parts;
     for (; this.cursor < ring.head; this.cursor++) {
       const kind = ring.kind(this.cursor);
-      const treatment = this.#treatments[kind];
-      if (treatment === "skip") continue;
-      const event = ring.event(this.cursor);
-      if (this.#rooms !== null && !this.#isInRoom(event)) continue;
       const attempt = ring.attempt(this.cursor);
-      if (treatment === "withhold") {
+      const event = ring.event(this.cursor);
+      const treatment = this.#treatmentOf(event, kind);
+      if (treatment === "skip") {
+        if (event.kind === "turn.settled") this.#queue.end(attempt);
+      } else if (treatment === "withhold") {
         this.#queue.withhold(event, attempt, kind);
-        continue;
+      } else {
+        this.#published++;
+        const bytes = ring.bytes(this.cursor);
+        const shaped = this.#shape(event, bytes, treatment);
+        this.#queue.offer(shaped, attempt, kind, shaped === event ? bytes : envelopeBytes + payloadBytes(shaped));
       }
-      this.#published++;
-      const bytes = ring.bytes(this.cursor);
-      const cut = this.#cut(event, bytes);
-      this.#queue.offer(cut, attempt, kind, cut === event ? bytes : envelopeBytes + payloadBytes(cut));
     }
+    this.#look();
   }
 
   stats(): ConsumerStats {
@@ -160,8 +168,8 @@ export class Consumer implements Losses {
     const dropped = [...this.#droppedByKind.values()].reduce((sum, count) => sum + count, 0);
     return {
       id: this.id,
-      published: this.#published,
-      delivered: this.#delivered,
+      published: this.#published + this.#straight,
+      delivered: this.#delivered + this.#straight,
       merged: this.merged,
       dropped,
       dropped_by_kind: Object.fromEntries(this.#droppedByKind),
@@ -198,58 +206,68 @@ export class Consumer implements Losses {
     this.#reportOnce("saturated", "its queue reached its bound; what it loses is counted and told as gaps");
   }
 
+  ended(attempt: Attempt): void {
+    this.#healing.forget(attempt);
+  }
+
   at(): number {
     return this.#parts.clock.now();
   }
 
-  /** Whether events that it wants are delivered as they are, with nothing to tell before them. */
-  #isPlain(): boolean {
-    return this.#rooms === null && !this.#queue.hasGaps && !this.#healing.isNeeded;
+  #look(): void {
+    this.#isPlain = this.#rooms === null && !this.#queue.hasOpenGaps && !this.#healing.isNeeded;
   }
 
   /** Delivers the event at the cursor if it is wanted, or the gap that has to be told before it. */
   #deliverNext(): void {
     const { ring } = this.#parts;
     const kind = ring.kind(this.cursor);
+    const bytes = ring.bytes(this.cursor);
     const event = ring.event(this.cursor);
     const attempt = ring.attempt(this.cursor);
-    const treatment = this.#treatments[kind];
-    const wanted = treatment !== "skip" && (this.#rooms === null || this.#isInRoom(event));
-    const gap = wanted && treatment !== "withhold" ? this.#queue.takeGap(attempt, event.at) : undefined;
+    const treatment = this.#treatmentOf(event, kind);
+    const isSeen = treatment === "pass" || treatment === "meta";
+    const gap = isSeen ? this.#queue.takeGap(attempt, event.at) : undefined;
     if (gap !== undefined) {
+      this.#look();
       this.#deliver(gap);
       return;
     }
     this.cursor++;
-    if (!wanted) return;
-    if (treatment === "withhold") {
-      this.#queue.withhold(event, attempt, kind);
-      return;
-    }
+    if (treatment === "withhold") this.#queue.withhold(event, attempt, kind);
+    const healed = isSeen ? this.#healing.heal(event, attempt) : event;
+    if (event.kind === "turn.settled") this.#queue.end(attempt);
+    this.#look();
+    if (!isSeen) return;
     this.#published++;
-    const healed = this.#healing.heal(event, attempt);
-    this.#deliver(healed === event ? this.#cut(event, ring.bytes(this.cursor - 1)) : healed);
+    this.#deliver(this.#shape(healed, bytes, treatment));
   }
 
   #deliverQueued(): void {
     const next = this.#queue.shift();
     if (next === undefined) return;
-    this.#deliver(next.attempt === null ? next.event : this.#healing.heal(next.event, next.attempt));
+    const { event, attempt, isLast } = next;
+    const healed = attempt === null ? event : this.#healing.heal(event, attempt);
+    if (attempt !== null && isLast) this.#healing.forget(attempt);
+    this.#look();
+    this.#deliver(healed);
   }
 
   #deliver(event: ActivityEvent): void {
     if (event.kind === "gap") this.#gaps++;
     else this.#delivered++;
-    const isMeta = this.#treatments[kindIndex.get(event.kind) ?? 0] === "meta";
+    // Of a delta the text had to stay until here, for merging and healing.
+    const isMeta = isDelta(event) && this.#treatments[kindIndex.get(event.kind) ?? 0] === "meta";
     const shaped = isMeta ? atMeta(event) : event;
     freezeEvent(shaped);
     this.#calls.call(shaped);
   }
 
-  #cut(event: ActivityEvent, bytes: number): ActivityEvent {
-    // A delta is kept short by the seam, and cutting one would break the text for good.
-    if (bytes - envelopeBytes <= this.#bounds.maxEventBytes || isDelta(event)) return event;
-    return cutEvent(event, this.#bounds.maxEventBytes);
+  /** The event as far as it is granted, and cut to `maxEventBytes`. Deltas are short, and cut they would be broken. */
+  #shape(event: ActivityEvent, bytes: number, treatment: Treatment): ActivityEvent {
+    if (isDelta(event)) return event;
+    if (treatment === "meta") return atMeta(event);
+    return bytes - envelopeBytes <= this.#bounds.maxEventBytes ? event : cutEvent(event, this.#bounds.maxEventBytes);
   }
 
   #isBehind(): boolean {
@@ -257,8 +275,9 @@ export class Consumer implements Losses {
     return ring.head - this.cursor > this.#bounds.maxEvents || ring.bytesFrom(this.cursor) > this.#bounds.maxBytes;
   }
 
-  #isInRoom(event: ActivityEvent): boolean {
-    return event.coordinates !== null && (this.#rooms?.has(event.coordinates.room_id) ?? true);
+  #treatmentOf(event: ActivityEvent, kind: number): Treatment {
+    if (this.#rooms !== null && !this.#rooms.has(event.coordinates?.room_id ?? "")) return "skip";
+    return this.#treatments[kind] ?? "skip";
   }
 
   #onFailure(failure: Failure, cause: unknown): void {

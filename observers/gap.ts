@@ -1,9 +1,9 @@
-import { activityKinds, type ActivityEvent, type Attempt, type EventOf } from "../core/index.ts";
+import { activityKinds, type ActivityKind, type Coordinates, type EventOf } from "../core/index.ts";
 
 /** What one consumer did not get of one attempt, in one run. */
 export interface GapCount {
   /** null: counts what can no longer be told by attempt. */
-  readonly attempt: Attempt | null;
+  readonly coordinates: Coordinates | null;
   dropped: number;
   withheld: number;
   first: number | null;
@@ -11,19 +11,23 @@ export interface GapCount {
   readonly kinds: Map<number, number>;
 }
 
-export function emptyGap(attempt: Attempt | null): GapCount {
-  return { attempt, dropped: 0, withheld: 0, first: null, last: null, kinds: new Map() };
+/** Events of one kind that follow each other in `n`: one, or the members of a merged delta. */
+export interface Run {
+  readonly kind: number;
+  readonly count: number;
+  /** null for the end of an abandoned attempt, which has no number. */
+  readonly first: number | null;
+  readonly last: number | null;
 }
 
-/** Counts an event, a merged delta with all its members. */
-export function addToGap(gap: GapCount, event: ActivityEvent, kind: number, cause: "dropped" | "withheld"): void {
-  const count = eventCount(event);
-  gap[cause] += count;
-  gap.kinds.set(kind, (gap.kinds.get(kind) ?? 0) + count);
-  if (gap.attempt === null || event.n === null) return;
-  const first = event.n_from ?? event.n;
-  gap.first = gap.first === null ? first : Math.min(gap.first, first);
-  gap.last = gap.last === null ? event.n : Math.max(gap.last, event.n);
+export function emptyGap(coordinates: Coordinates | null): GapCount {
+  return { coordinates, dropped: 0, withheld: 0, first: null, last: null, kinds: new Map() };
+}
+
+export function addToGap(gap: GapCount, run: Run, cause: "dropped" | "withheld"): void {
+  gap[cause] += run.count;
+  gap.kinds.set(run.kind, (gap.kinds.get(run.kind) ?? 0) + run.count);
+  widen(gap, run);
 }
 
 /** Puts what `other` counts into `gap`: neighbouring gaps are one. */
@@ -31,18 +35,19 @@ export function joinGaps(gap: GapCount, other: GapCount): void {
   gap.dropped += other.dropped;
   gap.withheld += other.withheld;
   for (const [kind, count] of other.kinds) gap.kinds.set(kind, (gap.kinds.get(kind) ?? 0) + count);
-  if (gap.attempt === null) return;
-  if (other.first !== null) gap.first = gap.first === null ? other.first : Math.min(gap.first, other.first);
-  if (other.last !== null) gap.last = gap.last === null ? other.last : Math.max(gap.last, other.last);
+  widen(gap, other);
 }
 
 /** @param at wall time of the event that the gap precedes */
 export function gapEvent(gap: GapCount, at: number): EventOf<"gap"> {
-  const kinds: Record<string, number> = {};
-  for (const [kind, count] of gap.kinds) kinds[activityKinds[kind] ?? "unknown"] = count;
+  const kinds: { [Kind in ActivityKind]?: number } = {};
+  for (const [kind, count] of gap.kinds) {
+    const word = activityKinds[kind];
+    if (word !== undefined) kinds[word] = count;
+  }
   return {
     v: 1,
-    coordinates: gap.attempt?.coordinates ?? null,
+    coordinates: gap.coordinates,
     kind: "gap",
     n: null,
     seq: null,
@@ -58,7 +63,9 @@ export function gapEvent(gap: GapCount, at: number): EventOf<"gap"> {
   };
 }
 
-/** How many events of the seam an event stands for. */
-export function eventCount(event: ActivityEvent): number {
-  return event.n === null || event.n_from === undefined ? 1 : event.n - event.n_from + 1;
+function widen(gap: GapCount, by: { readonly first: number | null; readonly last: number | null }): void {
+  // Numbers of several attempts in one gap would mean nothing.
+  if (gap.coordinates === null) return;
+  if (by.first !== null) gap.first = Math.min(gap.first ?? by.first, by.first);
+  if (by.last !== null) gap.last = Math.max(gap.last ?? by.last, by.last);
 }

@@ -25,6 +25,7 @@ export class HandlerCalls {
   #count = 0;
   #since = 0;
   #stallWatch: (() => void) | null = null;
+  #closed = false;
 
   constructor(parts: {
     readonly handler: Handler;
@@ -48,7 +49,8 @@ export class HandlerCalls {
     }
     try {
       const result = this.#handler(event);
-      if (isThenable(result)) this.#await(result, false);
+      // Most handlers return nothing: that is seen before anything else.
+      if (result !== undefined && isThenable(result)) this.#await(result, false);
     } catch (fault) {
       this.#fail("thrown", fault);
     }
@@ -56,6 +58,7 @@ export class HandlerCalls {
 
   /** Stops watching for stalls; a call that runs may finish. */
   close(): void {
+    this.#closed = true;
     this.#stallWatch?.();
     this.#stallWatch = null;
   }
@@ -75,13 +78,15 @@ export class HandlerCalls {
     this.running = true;
     this.#since = this.#clock.monotonic();
     // One timer watches over all calls: a timer for each would cost more than most of them.
-    this.#stallWatch ??= this.#clock.after(this.#stallMs, () => this.#lookForStall());
+    // A handler may have ended its own registration in the call that is awaited here.
+    if (!this.#closed) this.#stallWatch ??= this.#clock.after(this.#stallMs, () => this.#lookForStall());
     const settled = (): void => {
       this.running = false;
       if (timed) this.times.add(this.#clock.monotonic() - this.#since);
       this.#onSettled();
     };
-    result.then(settled, (fault: unknown) => {
+    // A thenable of another make may throw, or settle twice: a promise of ours does neither.
+    void Promise.resolve(result).then(settled, (fault: unknown) => {
       this.#fail("rejected", fault);
       settled();
     });

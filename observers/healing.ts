@@ -1,8 +1,5 @@
-import type { ActivityEvent, Attempt } from "../core/index.ts";
+import { limits, type ActivityEvent, type Attempt } from "../core/index.ts";
 import { isDelta } from "./coalesce.ts";
-
-/** Attempts whose text is broken for one consumer; beyond it those that have ended are forgotten first. */
-const maxBroken = 1_024;
 
 /**
  * Makes a consumer whole again without being asked: the first delta of a kind that is delivered behind a loss in it comes
@@ -18,45 +15,37 @@ export class Healing {
 
   /** Notes that a delta of this kind was lost. */
   broke(attempt: Attempt, kind: string): void {
-    const kinds = this.#broken.get(attempt) ?? new Set();
-    kinds.add(kind);
-    this.#broken.set(attempt, kinds);
-    if (this.#broken.size > maxBroken) this.#forgetOne();
+    const kinds = this.#broken.get(attempt);
+    if (kinds !== undefined) {
+      kinds.add(kind);
+      return;
+    }
+    if (this.#broken.size >= limits.maxBrokenAttempts) this.#forgetOne();
+    this.#broken.set(attempt, new Set([kind]));
+  }
+
+  /** Notes that no delta of the attempt will come. */
+  forget(attempt: Attempt): void {
+    this.#broken.delete(attempt);
   }
 
   /** The event that is to be delivered in place of `event`: itself, or a snapshot. */
   heal(event: ActivityEvent, attempt: Attempt): ActivityEvent {
+    if (!isDelta(event)) return event;
     const kinds = this.#broken.get(attempt);
-    if (kinds === undefined) return event;
-    if (event.kind === "turn.settled") this.#broken.delete(attempt);
-    if (!isDelta(event) || !kinds.has(event.kind)) return event;
+    if (kinds === undefined || !kinds.has(event.kind)) return event;
     const text = attempt.stream(event.kind)?.upTo(event.payload.offset + event.payload.text.length) ?? null;
     if (text === null) return event;
     kinds.delete(event.kind);
     if (kinds.size === 0) this.#broken.delete(attempt);
-    const { v, coordinates, kind, n, n_from: from, seq, at } = event;
-    const payload = { text, offset: 0, snapshot: true };
-    return {
-      v,
-      coordinates,
-      kind,
-      n,
-      ...(from === undefined ? {} : { n_from: from }),
-      seq,
-      at,
-      payload,
-    } as ActivityEvent;
+    const { v, coordinates, kind, n, n_from, seq, at } = event;
+    const payload = { text, offset: 0, snapshot: true } as const;
+    return { v, coordinates, kind, n, ...(n_from === undefined ? {} : { n_from }), seq, at, payload };
   }
 
   #forgetOne(): void {
-    for (const attempt of this.#broken.keys()) {
-      if (!attempt.settled) continue;
-      this.#broken.delete(attempt);
-      return;
-    }
-    for (const attempt of this.#broken.keys()) {
-      this.#broken.delete(attempt);
-      return;
-    }
+    const attempts = [...this.#broken.keys()];
+    const chosen = attempts.find((attempt) => attempt.settled) ?? attempts[0];
+    if (chosen !== undefined) this.#broken.delete(chosen);
   }
 }

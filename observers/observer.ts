@@ -13,12 +13,14 @@ export type Grant = "reasoning" | "approvals" | "full";
  * - events of one attempt come in order of `n`; an event is frozen and shared with other consumers;
  * - `n` has no holes that are not explained: a hole is told by a `gap` before the next event of that attempt, or is made
  *   by this consumer's own filter;
+ * - what it emits itself comes in a later turn of the event loop;
  * - at its bound neighbouring deltas come merged (`n_from` .. `n`), then the oldest are dropped, before anything else is;
  * - the first delta of a kind behind a gap in it has `payload.snapshot`: its text is everything so far;
  * - whatever the handler does, throw or hang, changes nothing for the turn and for other consumers.
  */
 export type Handler = (event: ActivityEvent) => unknown;
 
+/** What a consumer wants, what it may see, and how much it may hold. */
 export interface ConsumerOptions {
   /** Names the consumer in stats and notices; unique among those registered. */
   readonly id: string;
@@ -32,7 +34,7 @@ export interface ConsumerOptions {
   readonly payload?: PayloadLevel;
   /** Events held at most, at least 1. Default 1,024. More of them ride out longer pauses, and cost memory meanwhile. */
   readonly maxEvents?: number;
-  /** Estimated bytes held at most. Default 4 MiB. */
+  /** Estimated bytes held at most, at least 16 KiB. Default 4 MiB. */
   readonly maxBytes?: number;
   /** Estimated bytes of one event, 512 to `maxBytes`. Default 16 KiB; at level `full` it is `maxBytes`. */
   readonly maxEventBytes?: number;

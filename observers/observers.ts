@@ -1,4 +1,5 @@
 import {
+  reportLater,
   RoomtapError,
   systemClock,
   type ActivityEvent,
@@ -37,9 +38,10 @@ export class Observers implements ActivitySink {
   #scheduled = false;
   #draining: (() => void)[] = [];
 
+  /** @param options.report told of lagging, stalled and failing consumers, in a later turn of the event loop */
   constructor(options: { readonly clock?: Clock; readonly report?: Report } = {}) {
     this.#clock = options.clock ?? systemClock;
-    this.#report = options.report ?? (() => undefined);
+    this.#report = reportLater(options.report ?? (() => undefined), this.#clock);
   }
 
   /**
@@ -65,6 +67,11 @@ export class Observers implements ActivitySink {
   /** Counters of all consumers, in order of registration. */
   stats(): readonly ConsumerStats[] {
     return [...this.#consumers.values()].map((consumer) => consumer.stats());
+  }
+
+  /** Ends all registrations, so that no handler is called and no timer waits any more. Safe to call twice. */
+  close(): void {
+    for (const consumer of [...this.#consumers.values()]) this.#dispose(consumer);
   }
 
   push(event: ActivityEvent, attempt: Attempt, kind: number, bytes: number): void {
@@ -133,8 +140,12 @@ export class Observers implements ActivitySink {
 
   #dispose(consumer: Consumer): void {
     consumer.dispose();
+    // A second call must not take off who has the id now.
+    if (this.#consumers.get(consumer.id) !== consumer) return;
     this.#consumers.delete(consumer.id);
     this.listening = this.#consumers.size > 0;
+    // What only this consumer had not read is let go of in the next drain.
+    this.#wake();
     for (const look of this.#draining) look();
   }
 }

@@ -12,15 +12,15 @@ import { isDelta } from "./coalesce.ts";
 const metaFields: { readonly [Kind in ActivityKind]: readonly string[] } = {
   "turn.started": ["cause", "origin", "seen_through_seq", "roster_digest", "discussion", "row"],
   "turn.settled": ["status", "reason_code", "truncated", "usage", "activity_count", "duration_ms", "row", "counts"],
-  "tool.started": ["tool_id", "name"],
-  "tool.completed": ["tool_id", "name", "outcome", "duration_ms"],
-  "tool.output_risk": ["tool_id", "name", "risk", "redacted"],
+  "tool.started": ["tool_id", "name", "unserialisable"],
+  "tool.completed": ["tool_id", "name", "outcome", "duration_ms", "unserialisable"],
+  "tool.output_risk": ["tool_id", "name", "risk", "redacted", "unserialisable"],
   "message.delta": ["offset", "snapshot"],
-  "message.interim": ["already_streamed"],
+  "message.interim": ["already_streamed", "unserialisable"],
   "reasoning.delta": ["offset", "snapshot"],
   "request.opened": ["id", "request_id", "method", "tool_id", "expires_at"],
   "request.resolved": ["id", "request_id", "method", "outcome", "reason", "by"],
-  "turn.error": ["reason"],
+  "turn.error": ["reason", "unserialisable"],
   gap: ["dropped", "withheld", "first_n", "last_n", "kinds", "reason"],
 };
 
@@ -31,15 +31,23 @@ export function atMeta(event: ActivityEvent): ActivityEvent {
   const sizes: Record<string, number> = {};
   for (const [field, value] of Object.entries(event.payload as object)) {
     if (keep.includes(field)) payload[field] = value;
-    else sizes[field] = utf8Length(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+    else
+      sizes[field] =
+        wholeBytes(event, field) ?? utf8Length(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
   }
   if (Object.keys(sizes).length > 0) payload["sizes"] = sizes;
   return { ...withoutTruncated(event), payload } as ActivityEvent;
 }
 
+/** The length that a field had before it was cut. */
+function wholeBytes(event: ActivityEvent, field: string): number | undefined {
+  return event.truncated?.find((cut) => cut.field === field)?.bytes;
+}
+
 /** The event with its long fields cut, so that it takes at most `maxEventBytes` by estimate. */
 export function cutEvent(event: ActivityEvent, maxEventBytes: number): ActivityEvent {
   const { payload, truncated } = cutPayload(event.payload as unknown as JsonObject, maxEventBytes);
+  if (truncated.length === 0) return event;
   // A field that was cut before keeps the length it had at first.
   const earlier = event.truncated ?? [];
   const again = truncated.filter((cut) => !earlier.some((known) => known.field === cut.field));

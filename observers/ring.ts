@@ -1,24 +1,22 @@
-import type { ActivityEvent, Attempt } from "../core/index.ts";
+import { limits, type ActivityEvent, type Attempt } from "../core/index.ts";
 import { freezeEvent } from "./payload.ts";
 
-/** Slots; a power of two, so that a place is a mask away. */
-const slots = 1_024;
-/** Estimated bytes of unread events. */
-const maxBytes = 4_194_304;
+/** A power of two, so that a slot is a mask away. */
+const slots = limits.maxRingEvents;
 
 /**
  * One list of events for all consumers; each consumer has only a position in it. So the producer's cost is one store,
  * however many listen (I5). Positions count events since the beginning and are never reused.
  *
- * It holds at most 1,024 unread events and 4 MiB. Before it overflows, `onFull` must move every reader to `head`.
+ * It holds at most 1,024 unread events and 4 MiB, a larger event alone. Before it overflows, `onFull` must move every reader to `head`.
  */
 export class Ring {
   /** The position of the next event. */
   head = 0;
   /** The lowest position that may still be read. */
   #tail = 0;
-  /** Events below it are frozen. */
-  #frozen = 0;
+  /** Events below it are frozen: they may be handed out as they are. */
+  ready = 0;
   #total = 0;
   readonly #onFull: () => void;
   readonly #events: (ActivityEvent | undefined)[] = Array.from({ length: slots }, () => undefined);
@@ -34,7 +32,7 @@ export class Ring {
 
   push(event: ActivityEvent, attempt: Attempt, kind: number, bytes: number): void {
     const unread = this.head - this.#tail;
-    if (unread === slots || (unread > 0 && this.bytesFrom(this.#tail) + bytes > maxBytes)) {
+    if (unread === slots || (unread > 0 && this.bytesFrom(this.#tail) + bytes > limits.maxRingBytes)) {
       this.#onFull();
       this.trim(this.head);
     }
@@ -72,8 +70,8 @@ export class Ring {
 
   /** Freezes what came since the last call, so that it can be handed out. */
   freeze(): void {
-    for (let at = Math.max(this.#frozen, this.#tail); at < this.head; at++) freezeEvent(this.event(at));
-    this.#frozen = this.head;
+    for (let at = Math.max(this.ready, this.#tail); at < this.head; at++) freezeEvent(this.event(at));
+    this.ready = this.head;
   }
 
   /** Lets go of what every reader has behind it. */

@@ -1,10 +1,14 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { idSchema, limits, RoomtapError, secretsOfEnvironment } from "../core/index.ts";
+import { idSchema, limits, messageOf, RoomtapError, secretsOfEnvironment } from "../core/index.ts";
+import { readRoster } from "../rooms/index.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
 
 /** How approvals are answered while nobody can: `once` allows each by itself, `deny` refuses. */
 export type ApprovePolicy = "once" | "deny";
 
+/** A member as a config names it. */
 export interface MemberConfig {
   /** What `@handle` names. */
   readonly handle: string;
@@ -16,6 +20,7 @@ export interface MemberConfig {
   readonly runner?: RunnerConfig | null | undefined;
 }
 
+/** A room as a config names it. */
 export interface RoomConfig {
   readonly room_id: string;
   /** Default the room's id. */
@@ -33,38 +38,76 @@ export interface HostConfig {
 
 const memberSchema = z.strictObject({
   handle: z.string(),
-  member_id: idSchema.optional(),
+  member_id: z.string().optional(),
   display_name: z.string().optional(),
   runner: runnerConfigSchema.nullable().optional(),
 });
 
+const roomSchema = z.strictObject({
+  room_id: idSchema,
+  name: z.string().min(1).max(200).optional(),
+  members: z.array(memberSchema).min(1).max(limits.maxMembers),
+});
+
 const configSchema: z.ZodType<HostConfig> = z.strictObject({
-  rooms: z
-    .array(
-      z.strictObject({
-        room_id: idSchema,
-        name: z.string().min(1).max(200).optional(),
-        members: z.array(memberSchema).min(1).max(limits.maxMembers),
-      }),
-    )
-    .min(1)
-    .max(limits.maxRooms),
+  rooms: z.array(roomSchema).min(1).max(limits.maxRooms),
   approve: z.enum(["once", "deny"]).optional(),
 });
 
 /**
- * A config from a file. Strict: an unknown key is an error at its path.
+ * A config from outside. Strict: an unknown key is an error at its path. Rosters are checked as rooms check them, so that
+ * nothing is opened for a config that cannot be run.
  * @throws RoomtapError `invalid_config`, naming the path of the first problem
  */
 export function parseConfig(value: unknown): HostConfig {
   const parsed = configSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new RoomtapError("invalid_config", firstProblem(parsed.error, []), { cause: parsed.error });
+  if (!parsed.success) {
+    throw new RoomtapError("invalid_config", firstProblem(parsed.error, []), { cause: parsed.error });
+  }
+  const problem = roomProblem(parsed.data);
+  if (problem !== undefined) throw new RoomtapError("invalid_config", problem);
+  return parsed.data;
+}
+
+/** What no single field shows: ids that two have, handles that a roster does not take. */
+function roomProblem({ rooms }: HostConfig): string | undefined {
+  for (const [index, { room_id, members }] of rooms.entries()) {
+    const first = rooms.findIndex((room) => room.room_id === room_id);
+    if (first < index) return `rooms[${index}].room_id: rooms[${first}] has the id ${room_id} as well`;
+    const roster = members.map(({ runner, ...member }) => ({ ...member, runner_kind: runner?.kind ?? null }));
+    const problem = readRoster(roster).problems[0];
+    if (problem !== undefined) return `rooms[${index}].members: ${problem}`;
+  }
+  return undefined;
+}
+
+/**
+ * The config of a JSON file. Folders in it are meant from where the file stands.
+ * @throws RoomtapError `invalid_config`, naming the file, and the path in it or why it cannot be read
+ */
+export function readConfig(file: string): HostConfig {
+  let config: HostConfig;
+  try {
+    config = parseConfig(JSON.parse(readFileSync(file, "utf8")));
+  } catch (fault) {
+    throw new RoomtapError("invalid_config", `${file}: ${messageOf(fault)}`, { cause: fault });
+  }
+  const folder = dirname(file);
+  return {
+    ...config,
+    rooms: config.rooms.map((room) => ({ ...room, members: room.members.map((member) => placed(member, folder)) })),
+  };
+}
+
+function placed(member: MemberConfig, folder: string): MemberConfig {
+  const { runner } = member;
+  if (runner?.kind !== "acp" || runner.cwd === undefined) return member;
+  return { ...member, runner: { ...runner, cwd: resolve(folder, runner.cwd) } };
 }
 
 /** The secrets that a config gives to agents: values of their environments whose names say so. */
-export function secretsOfConfig(config: HostConfig): readonly string[] {
-  return config.rooms.flatMap(({ members }) =>
+export function secretsOfConfig({ rooms }: HostConfig): readonly string[] {
+  return rooms.flatMap(({ members }) =>
     members.flatMap(({ runner }) => (runner?.kind === "acp" ? secretsOfEnvironment(runner.env ?? {}) : [])),
   );
 }

@@ -1,22 +1,17 @@
-import { limits, messageOf, RoomtapError, type Clock, type Report, type Undo } from "../core/index.ts";
+import { hostDefaults, limits, messageOf, RoomtapError, type Clock, type Report, type Undo } from "../core/index.ts";
 import type { ConsumerStats, Grant, Observers, Subscription } from "../observers/index.ts";
+import { checkPlugin, configOf, type PluginEntry } from "./entry.ts";
+import { loggerOf, reportingLogger } from "./logger.ts";
 import { kindsOf } from "./patterns.ts";
-import type { AnyPlugin, Logger, Plugin, PluginContext, StandardResult } from "./plugin.ts";
+import type { Logger, PluginContext } from "./plugin.ts";
 
-/** A plugin as a host is given it. */
-export interface PluginEntry {
-  readonly plugin: AnyPlugin;
-  readonly config?: unknown;
-  /** What it may see beyond the rest; default nothing. */
-  readonly grants?: readonly Grant[] | undefined;
-}
-
+/** What a plugin host works with. */
 export interface PluginHostOptions {
   readonly observers: Observers;
   readonly clock: Clock;
   readonly report: Report;
-  /** Where plugins log to; the plugin's id stands in each line's fields. */
-  readonly logger: Logger;
+  /** Where plugins log to, each with its id among the fields. Default: warnings and errors are reported. */
+  readonly logger?: Logger | undefined;
 }
 
 interface Loaded {
@@ -25,9 +20,10 @@ interface Loaded {
   /** In the order of registration. */
   readonly undos: (() => unknown)[];
   readonly subscriptions: Subscription[];
+  /** Counts registrations, also those that were undone: each names its consumer. */
+  registered: number;
+  unloading: Promise<void> | null;
 }
-
-const pluginId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Runs plugins in the host's own thread: for built-ins, and for plugins that the embedder hands over and trusts. */
 export class PluginHost {
@@ -45,39 +41,35 @@ export class PluginHost {
 
   /**
    * Checks the plugin and its config and sets it up. A failure leaves nothing of it behind.
-   * @throws RoomtapError `invalid_plugin`, `duplicate_id`, `invalid_config`, `plugin_failed`
+   * @throws RoomtapError `invalid_plugin`, `duplicate_id`, `invalid_config`, `plugin_failed`; `closed` when it was
+   * unloaded meanwhile
    */
   async load(entry: PluginEntry): Promise<void> {
-    const { plugin } = entry;
-    checkPlugin(plugin);
+    const plugin = checkPlugin(entry.plugin);
     const { id } = plugin;
     if (this.#loaded.has(id)) throw new RoomtapError("duplicate_id", `a plugin with the id ${id} is loaded already`);
-    const loaded: Loaded = { id, controller: new AbortController(), undos: [], subscriptions: [] };
+    const controller = new AbortController();
+    const loaded: Loaded = { id, controller, undos: [], subscriptions: [], registered: 0, unloading: null };
     this.#loaded.set(id, loaded);
     try {
-      const config = await configOf(entry);
-      await (plugin as Plugin).setup(this.#context(loaded, entry.grants ?? []), config);
+      const config = await configOf(plugin, entry.config);
+      await plugin.setup(this.#context(loaded, entry.grants ?? []), config);
     } catch (fault) {
       await this.unload(id);
       if (fault instanceof RoomtapError && fault.code === "invalid_config") throw fault;
       throw new RoomtapError("plugin_failed", `plugin ${id}: ${messageOf(fault)}`, { cause: fault });
     }
+    if (loaded.unloading !== null) throw new RoomtapError("closed", `plugin ${id} was unloaded while it was set up`);
   }
 
-  /** Undoes all that the plugin registered, in reverse; goes on when one step fails. False when it is not loaded. */
+  /**
+   * Undoes all that the plugin registered, in reverse; goes on when one step fails. Its id is free when this resolves.
+   * False when it is not loaded.
+   */
   async unload(id: string): Promise<boolean> {
     const loaded = this.#loaded.get(id);
     if (loaded === undefined) return false;
-    this.#loaded.delete(id);
-    loaded.controller.abort();
-    for (const undo of loaded.undos.toReversed()) {
-      try {
-        await undo();
-      } catch (fault) {
-        const message = `plugin ${id}: a step of its unloading failed: ${messageOf(fault)}`;
-        this.#options.report({ code: "plugin_failed", message, subject: id, cause: fault });
-      }
-    }
+    await (loaded.unloading ??= this.#undoAll(loaded));
     return true;
   }
 
@@ -86,80 +78,78 @@ export class PluginHost {
     for (const id of this.ids.toReversed()) await this.unload(id);
   }
 
+  async #undoAll(loaded: Loaded): Promise<void> {
+    loaded.controller.abort();
+    for (const undo of loaded.undos.toReversed()) await this.#undo(loaded.id, undo);
+    this.#loaded.delete(loaded.id);
+  }
+
+  async #undo(id: string, undo: () => unknown): Promise<void> {
+    try {
+      const result = undo();
+      if (result instanceof Promise && !(await this.#endsInTime(result))) {
+        throw new Error(`it takes longer than ${hostDefaults.drainMs} ms, and is waited for no longer`);
+      }
+    } catch (fault) {
+      const message = `plugin ${id}: a step of its unloading failed: ${messageOf(fault)}`;
+      this.#options.report({ code: "plugin_failed", message, subject: id, cause: fault });
+    }
+  }
+
+  /** No plugin holds up a host that closes. */
+  #endsInTime(step: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const stopTimer = this.#options.clock.after(hostDefaults.drainMs, () => resolve(false));
+      void step.then(() => resolve(true), reject).finally(stopTimer);
+    });
+  }
+
   #context(loaded: Loaded, grants: readonly Grant[]): PluginContext {
-    const { observers, clock, logger } = this.#options;
-    const { id } = loaded;
-    let handlers = 0;
+    const { id, controller, subscriptions, undos } = loaded;
+    const { observers, clock, report, logger = reportingLogger(report) } = this.#options;
     return {
       id,
       clock,
-      logger: named(logger, id),
-      signal: loaded.controller.signal,
-      stats: (): readonly ConsumerStats[] => loaded.subscriptions.map((subscription) => subscription.stats()),
-      defer: (undo) => void loaded.undos.push(undo),
+      logger: loggerOf(logger, id),
+      signal: controller.signal,
+      stats: (): readonly ConsumerStats[] => subscriptions.map((subscription) => subscription.stats()),
+      defer: (undo) => {
+        // A setup that goes on after its unloading leaves nothing behind either.
+        if (controller.signal.aborted) void this.#undo(id, undo);
+        else undos.push(undo);
+      },
       on: (pattern, handler, options = {}) => {
-        if (loaded.controller.signal.aborted) throw new RoomtapError("closed", `plugin ${id} is unloaded`);
-        if (loaded.subscriptions.length >= limits.maxHandlersPerPlugin) {
-          const cap = limits.maxHandlersPerPlugin;
-          throw new RoomtapError("too_many_consumers", `plugin ${id} has ${cap} handlers, and may have no more`);
-        }
+        refuseHandler(loaded, handler);
         const kinds = kindsOf(pattern);
         // The pattern says which events come, and its type says the same to the handler.
         const handle = handler as (event: unknown) => unknown;
-        const subscription = observers.observe({ ...options, id: `${id}#${++handlers}`, kinds, grants, handler: handle });
-        return register(loaded, subscription);
+        const consumer = `${id}#${++loaded.registered}`;
+        return register(loaded, observers.observe({ ...options, id: consumer, kinds, grants, handler: handle }));
       },
     };
   }
 }
 
-function register(loaded: Loaded, subscription: Subscription): Undo {
-  const undo = (): void => {
-    subscription.dispose();
-    const place = loaded.subscriptions.indexOf(subscription);
-    if (place < 0) return;
-    loaded.subscriptions.splice(place, 1);
-    loaded.undos.splice(loaded.undos.indexOf(undo), 1);
-  };
-  loaded.subscriptions.push(subscription);
-  loaded.undos.push(undo);
-  return undo;
-}
-
-function named(logger: Logger, plugin: string): Logger {
-  const say =
-    (level: keyof Logger) =>
-    (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
-      logger[level](message, { plugin, ...fields });
-  return { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
-}
-
-/** Plain objects count as plugins, so a shape is all there is to check. */
-function checkPlugin(plugin: unknown): asserts plugin is Plugin {
-  const given: Readonly<Record<string, unknown>> = typeof plugin === "object" && plugin !== null ? { ...plugin } : {};
-  const { id, version, setup, config } = given;
-  const expect = (what: string, got: unknown): never => {
-    const name = typeof id === "string" ? `plugin ${id.slice(0, 64)}` : "a plugin";
-    throw new RoomtapError("invalid_plugin", `${name}: expected ${what}, got ${got === null ? "null" : typeof got}`);
-  };
-  if (typeof plugin !== "object" || plugin === null) expect("an object as definePlugin takes it", plugin);
-  if (typeof id !== "string" || !pluginId.test(id)) expect("id: 1 to 64 of A-Z a-z 0-9 . _ -", id);
-  if (typeof version !== "string") expect("version: a string", version);
-  // A method of a class stands on the prototype, which the copy above does not have.
-  const hasSetup = typeof setup === "function" || typeof (plugin as Partial<Plugin>).setup === "function";
-  if (!hasSetup) expect("setup: a function", setup);
-  if (config !== undefined && !(typeof config === "object" && config !== null && "~standard" in config)) {
-    expect("config: a Standard Schema, or nothing", config);
+function refuseHandler({ id, controller, subscriptions }: Loaded, handler: unknown): void {
+  if (controller.signal.aborted) throw new RoomtapError("closed", `plugin ${id} is unloaded`);
+  if (typeof handler !== "function") {
+    throw new RoomtapError("invalid_params", `plugin ${id}: expected a function as handler, got ${typeof handler}`);
+  }
+  const cap = limits.maxHandlersPerPlugin;
+  if (subscriptions.length >= cap) {
+    throw new RoomtapError("too_many_consumers", `plugin ${id} has ${cap} handlers, and may have no more`);
   }
 }
 
-async function configOf({ plugin, config }: PluginEntry): Promise<unknown> {
-  const schema = plugin.config;
-  if (schema === undefined) return config;
-  const result: StandardResult<unknown> = await schema["~standard"].validate(config);
-  if (result.issues === undefined) return result.value;
-  const issue = result.issues[0];
-  const path = issue?.path?.map((part) => String(typeof part === "object" ? part.key : part)).join(".") ?? "";
-  const where = path === "" ? "config" : `config.${path}`;
-  throw new RoomtapError("invalid_config", `plugin ${plugin.id}: ${where}: ${issue?.message ?? "is not valid"}`);
+function register({ subscriptions, undos }: Loaded, subscription: Subscription): Undo {
+  const undo = (): void => {
+    subscription.dispose();
+    const place = subscriptions.indexOf(subscription);
+    if (place < 0) return;
+    subscriptions.splice(place, 1);
+    undos.splice(undos.indexOf(undo), 1);
+  };
+  subscriptions.push(subscription);
+  undos.push(undo);
+  return undo;
 }

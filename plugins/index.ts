@@ -1,7 +1,16 @@
 export { cards, type CardsOptions } from "./cards/index.ts";
-export { parseConfig, secretsOfConfig, type ApprovePolicy, type HostConfig, type MemberConfig, type RoomConfig } from "./config.ts";
+export {
+  parseConfig,
+  readConfig,
+  secretsOfConfig,
+  type ApprovePolicy,
+  type HostConfig,
+  type MemberConfig,
+  type RoomConfig,
+} from "./config.ts";
 export { demoConfig, demoRoomId, demoText, parseLine, type ConsoleLine } from "./console/index.ts";
-export { PluginHost, type PluginEntry, type PluginHostOptions } from "./host.ts";
+export type { PluginEntry } from "./entry.ts";
+export { PluginHost, type PluginHostOptions } from "./host.ts";
 export {
   logCommand,
   replayCommand,
@@ -9,9 +18,9 @@ export {
   verifyCommand,
   type LogOptions,
   type LookOptions,
-  type Output,
   type ReplayOptions,
 } from "./inspector/index.ts";
+export { StreamOutput, type Output } from "./output.ts";
 export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
 export {
   definePlugin,
@@ -45,3 +54,4 @@ export {
   type ScriptedOptions,
   type Step,
 } from "./runners/index.ts";
+export { oneLine, terminalText } from "./terminal-text.ts";

@@ -50,6 +50,7 @@ export interface StandardSchema<Output> {
   };
 }
 
+/** What a schema makes of a value: the value as it is to be used, or what is wrong with it. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | {

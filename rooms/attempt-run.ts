@@ -1,10 +1,10 @@
 import {
   hostDefaults,
   messageOf,
-  reasonCodes,
   type Attempt,
   type CancelReason,
   type Clock,
+  type RequestOutcome,
   type Runner,
   type Tap,
   type Turn,
@@ -13,6 +13,7 @@ import {
   type Undo,
 } from "../core/index.ts";
 import { cancelWordOf, settle } from "./settlement.ts";
+import { parseTurnEnd } from "./turn-end.ts";
 
 /** What one attempt needs; its `turn.started` row is durable already. */
 export interface AttemptParts {
@@ -25,6 +26,9 @@ export interface AttemptParts {
   readonly stopGraceMs?: number | undefined;
 }
 
+/** What a question gets that is asked while the turn is to stop. */
+const withdrawn: RequestOutcome = { outcome: "cancelled", reason: "interrupted", by: null };
+
 /**
  * One call of a runner, from its start to the payload of its one settled row (I3). Whatever the runner does, throw,
  * reject, hang after a stop, emit after its end, the attempt is sealed exactly once and gets exactly one payload.
@@ -36,9 +40,15 @@ export class AttemptRun {
   readonly markDone: () => void;
   readonly #parts: AttemptParts;
   readonly #stop = new AbortController();
+  /** Resolves when the grace of a stop is over. */
+  readonly #graceOver: Promise<TurnEnd>;
+  #giveUp: () => void = () => undefined;
+  /** Set when the runner said its end, or the grace was over: a stop comes too late then. */
+  #ended = false;
   #stopped: CancelReason | null = null;
+  /** Monotonic ms. */
+  #graceEndsAt = Infinity;
   #stopTimer: Undo = () => undefined;
-  #giveUp: (end: TurnEnd) => void = () => undefined;
 
   constructor(parts: AttemptParts) {
     this.#parts = parts;
@@ -47,6 +57,12 @@ export class AttemptRun {
       markDone = resolve;
     });
     this.markDone = markDone;
+    this.#graceOver = new Promise((resolve) => {
+      this.#giveUp = () => {
+        this.#ended = true;
+        resolve({ status: "cancelled" });
+      };
+    });
   }
 
   get attempt(): Attempt {
@@ -59,60 +75,58 @@ export class AttemptRun {
   }
 
   /**
-   * Asks the runner to stop; what it reports from now on is `cancelled`. After the grace the attempt goes on without it.
+   * Asks the runner to stop and withdraws its questions; what it reports from now on is `cancelled`. After the grace the
+   * attempt goes on without it. Asked again, the first reason and the shorter grace hold. What has ended stays as it is.
    * @param graceMs in place of `stopGraceMs`
    */
   stop(reason: CancelReason, graceMs = this.#parts.stopGraceMs ?? hostDefaults.stopGraceMs): void {
+    if (this.#ended) return;
+    const { tap, attempt, clock } = this.#parts;
+    const graceEndsAt = clock.monotonic() + graceMs;
+    if (graceEndsAt < this.#graceEndsAt) {
+      this.#graceEndsAt = graceEndsAt;
+      this.#stopTimer();
+      this.#stopTimer = clock.after(graceMs, this.#giveUp);
+    }
     if (this.#stopped !== null) return;
     this.#stopped = reason;
-    this.#stopTimer = this.#parts.clock.after(graceMs, () => this.#giveUp({ status: "cancelled" }));
     this.#stop.abort(reason);
+    tap.requests.cancelAll(attempt, reason === "shutdown" ? "shutdown" : "interrupted");
   }
 
-  /** Calls the runner and gives the payload of the settled row. Never rejects. */
+  /** Calls the runner and gives the payload of the settled row. */
   async run(): Promise<TurnSettled> {
-    const { tap, attempt, runner, turn, clock } = this.#parts;
+    const { tap, attempt, clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const gaveUp = new Promise<TurnEnd>((resolve) => {
-      this.#giveUp = resolve;
+    const end = await Promise.race([this.#callRunner(), this.#graceOver]);
+    this.#stopTimer();
+    return settle({
+      end,
+      stopped: this.#stopped,
+      sealed: tap.seal(attempt, cancelWordOf(end, this.#stopped)),
+      durationMs: clock.monotonic() - startedAt,
+      clean: (text) => tap.clean(text),
+      cleanError: (text) => tap.cleanError(attempt, text),
     });
+  }
+
+  /** Never rejects. A runner is not called for a turn that is to stop already. */
+  async #callRunner(): Promise<TurnEnd> {
+    const { tap, attempt, runner, turn } = this.#parts;
     const given: Turn = {
       ...turn,
       coordinates: attempt.coordinates,
       signal: this.#stop.signal,
       emit: (frame) => tap.emit(attempt, frame),
-      ask: (question) => tap.requests.ask(attempt, question),
+      ask: (question) => (this.#stopped === null ? tap.requests.ask(attempt, question) : Promise.resolve(withdrawn)),
     };
-    const end = await Promise.race([endOf(runner, given), gaveUp]);
-    const stopped = this.#stopped;
-    this.#stopTimer();
-    const sealed = tap.seal(attempt, cancelWordOf(end, stopped));
-    return settle({
-      end,
-      stopped,
-      sealed,
-      durationMs: clock.monotonic() - startedAt,
-      clean: (text) => tap.clean(text),
-    });
+    let end: TurnEnd = { status: "cancelled" };
+    try {
+      if (this.#stopped === null) end = parseTurnEnd(await runner.run(given));
+    } catch (fault) {
+      end = { status: "failed", reason_code: "runner_error", error: messageOf(fault) };
+    }
+    this.#ended = true;
+    return end;
   }
-}
-
-async function endOf(runner: Runner, turn: Turn): Promise<TurnEnd> {
-  try {
-    const end: unknown = await runner.run(turn);
-    if (isTurnEnd(end)) return end;
-    return { status: "failed", reason_code: "runner_error", error: "the runner did not say how its turn ended" };
-  } catch (fault) {
-    return { status: "failed", reason_code: "runner_error", error: messageOf(fault) };
-  }
-}
-
-/** A runner may be anybody's JavaScript: an end that is none must not leave the attempt without its row. */
-function isTurnEnd(value: unknown): value is TurnEnd {
-  if (typeof value !== "object" || value === null || !("status" in value)) return false;
-  const { status } = value;
-  if (status === "failed") {
-    return "reason_code" in value && reasonCodes.failed.some((code) => code === value.reason_code);
-  }
-  return status === "completed" || status === "passed" || status === "cancelled";
 }

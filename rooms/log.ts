@@ -4,6 +4,7 @@ import { coordinatesSchema, idSchema, reasonCodes, startCauses, turnStatuses } f
 
 /** The two kinds of row, and no third. */
 export const rowKinds = ["turn.started", "turn.settled"] as const;
+/** A word of `rowKinds`. */
 export type RowKind = (typeof rowKinds)[number];
 
 /** `prev_hash` of a room's first row. */
@@ -19,11 +20,13 @@ interface RowBase extends Coordinates {
   readonly hash: string;
 }
 
+/** The first row of an attempt: what it was shown, and why it began. */
 export interface StartedRow extends RowBase {
   readonly kind: "turn.started";
   readonly payload: TurnStarted;
 }
 
+/** The last row of an attempt: how it ended. */
 export interface SettledRow extends RowBase {
   readonly kind: "turn.settled";
   readonly payload: TurnSettled;
@@ -66,6 +69,7 @@ export const startedPayloadSchema = z.strictObject({
 
 const everyReason = Object.values(reasonCodes).flat();
 
+/** Payload of a `turn.settled` row, strict. */
 export const settledPayloadSchema = z.strictObject({
   status: z.enum(turnStatuses),
   reason_code: z.enum(everyReason).nullable(),
@@ -123,6 +127,7 @@ export interface InboxRow {
   readonly accepted_at: number;
 }
 
+/** A checked post on its way to the inbox. */
 export interface NewPost {
   readonly room_id: string;
   /** A digest: see ids. Without an event id of the caller, null: the log makes it from the post's number. */
@@ -152,6 +157,7 @@ export interface InboxChange {
   readonly member_id: string;
 }
 
+/** Rows to be appended, with what they take from the inbox, in one transaction. */
 export interface Append {
   readonly room_id: string;
   /** At least one; they get consecutive numbers. */
@@ -170,12 +176,14 @@ export type AppendResult =
   | { readonly status: "log_conflict" | "room_full" | "unknown_room"; readonly message: string }
   | { readonly status: "position_conflict"; readonly message: string; readonly seq: number };
 
+/** Where a room's log ends. */
 export interface Head {
   /** 0 when the room has no row. */
   readonly seq: number;
   readonly hash: string;
 }
 
+/** Rows read in one go, and where the next ones begin. */
 export interface Page {
   readonly rows: readonly LogRow[];
   /** Pass as `after_seq` to read on. */

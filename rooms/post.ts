@@ -56,7 +56,10 @@ export function preparePostInput(input: PostInput, room: RoomRecord): { post: Ne
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const field = issue?.path.join(".") ?? "";
-    throw new RoomtapError("invalid_params", `post${field === "" ? "" : `.${field}`}: ${issue?.message ?? "is not valid"}`);
+    throw new RoomtapError(
+      "invalid_params",
+      `post${field === "" ? "" : `.${field}`}: ${issue?.message ?? "is not valid"}`,
+    );
   }
   const { thread_id, author, origin, event_id } = parsed.data;
   const text = parsed.data.text.toWellFormed();
@@ -64,7 +67,17 @@ export function preparePostInput(input: PostInput, room: RoomRecord): { post: Ne
   checkSize(text, attachments);
   const { addressed, named, unresolved } = parseMentions(text, room.members);
   const message_id = event_id === undefined ? null : messageId(room.room_id, { author_id: author.id, event_id });
-  const post = { room_id: room.room_id, message_id, thread_id, author, origin, text, attachments, owed: addressed, named };
+  const post = {
+    room_id: room.room_id,
+    message_id,
+    thread_id,
+    author,
+    origin,
+    text,
+    attachments,
+    owed: addressed,
+    named,
+  };
   return { post, unresolved };
 }
 
@@ -72,11 +85,6 @@ function checkSize(text: string, attachments: readonly string[]): void {
   const bytes = utf8Length(text);
   if (bytes > limits.maxPostBytes) {
     throw new RoomtapError("text_too_large", `a post has at most ${limits.maxPostBytes} bytes of text, got ${bytes}`);
-  }
-  // Control characters take six bytes each in a row.
-  const rowBytes = utf8Length(JSON.stringify({ text, attachments }));
-  if (rowBytes > limits.maxRowBytes - rowHeadBytes) {
-    throw new RoomtapError("text_too_large", `a post has at most ${limits.maxRowBytes} bytes as JSON, got ${rowBytes}`);
   }
   if (attachments.length > limits.maxAttachments) {
     throw new RoomtapError(
@@ -90,5 +98,10 @@ function checkSize(text: string, attachments: readonly string[]): void {
       "text_too_large",
       `attachment ${long + 1}: a reference has at most ${limits.maxAttachmentBytes} bytes`,
     );
+  }
+  // Control characters take six bytes each in a row.
+  const rowBytes = utf8Length(JSON.stringify({ text, attachments }));
+  if (rowBytes > limits.maxRowBytes - rowHeadBytes) {
+    throw new RoomtapError("text_too_large", `a post has at most ${limits.maxRowBytes} bytes as JSON, got ${rowBytes}`);
   }
 }

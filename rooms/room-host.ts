@@ -10,7 +10,7 @@ import {
 } from "../core/index.ts";
 import { Places } from "./admission.ts";
 import type { AttemptRun } from "./attempt-run.ts";
-import { loadRoom, type StoredLog } from "./load-room.ts";
+import { loadRoom, type LoadedRoom, type StoredLog } from "./load-room.ts";
 import type { RoomLog } from "./log.ts";
 import { abandonOpenAttempts } from "./recovery.ts";
 import { Room, type HostParts } from "./room.ts";
@@ -28,6 +28,7 @@ export interface MemberDefinition {
   readonly runner: Runner | null;
 }
 
+/** A room as a host is given it. */
 export interface RoomDefinition {
   readonly room_id: string;
   /** Default the room's id. */
@@ -36,6 +37,7 @@ export interface RoomDefinition {
   readonly members: readonly MemberDefinition[];
 }
 
+/** What a host is made of. */
 export interface RoomHostOptions {
   readonly log: RoomLog & StoredLog;
   readonly tap: Tap;
@@ -69,22 +71,26 @@ export class RoomHost {
   }
 
   /**
+   * Checks all that is given before anything is written.
    * @throws RoomtapError `duplicate_id` for two rooms of one id, `invalid_roster`, `invalid_params`, and what the log throws
    */
   static async open(options: RoomHostOptions): Promise<RoomHost> {
-    const host = new RoomHost(options);
     const { log, tap, clock, report } = options;
-    const defined = new Set<string>();
-    for (const definition of options.rooms) {
-      if (defined.has(definition.room_id)) throw new RoomtapError("duplicate_id", `two rooms have the id ${definition.room_id}`);
-      defined.add(definition.room_id);
-      await host.#openRoom(definition, log);
+    checkOptions(options);
+    const planned = planRooms(options.rooms);
+    const host = new RoomHost(options);
+    // Together, because what is asked for in one tick is one commit.
+    const records = await Promise.all(planned.map(({ content }) => log.putRoom(content)));
+    for (const [index, { runners }] of planned.entries()) {
+      const record = records[index];
+      if (record === undefined) continue;
+      const { fold, damage } = await recoverRoom(record.room_id, { log, tap, clock });
+      host.#rooms.set(record.room_id, new Room({ record, fold, damage, runners }, host.#parts));
     }
     for (const { room_id } of await log.rooms()) {
-      if (defined.has(room_id)) continue;
-      const { fold, damage } = await loadRoom(log, room_id, clock);
-      if (damage === null) await abandonOpenAttempts({ log, tap, roomId: room_id, fold });
-      else report({ code: damage.code, message: damage.message, subject: room_id });
+      if (host.#rooms.has(room_id)) continue;
+      const { damage } = await recoverRoom(room_id, { log, tap, clock });
+      if (damage !== null) report({ code: damage.code, message: damage.message, subject: room_id });
     }
     for (const room of host.#rooms.values()) room.pump();
     return host;
@@ -95,7 +101,10 @@ export class RoomHost {
     const room = this.#rooms.get(roomId);
     if (room !== undefined) return room;
     const known = [...this.#rooms.keys()].join(", ");
-    throw new RoomtapError("unknown_room", `no room ${roomId} is open here; open are: ${known === "" ? "none" : known}`);
+    throw new RoomtapError(
+      "unknown_room",
+      `no room ${roomId} is open here; open are: ${known === "" ? "none" : known}`,
+    );
   }
 
   /** In the order in which they were given. */
@@ -110,7 +119,7 @@ export class RoomHost {
 
   /** Tells that something moved which the rooms do not see: a request was opened. */
   changed(): void {
-    if (!this.#isQuiet()) return;
+    if (this.#waiters.length === 0 || !this.#isQuiet()) return;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
@@ -132,7 +141,9 @@ export class RoomHost {
     const unanswered: OpenRequest[] = [];
     for (;;) {
       await this.quiet();
-      const waiting = this.runs.filter((run) => run.waits);
+      // Somebody may have answered between the word that all is quiet and this line.
+      if (!this.#isQuiet()) continue;
+      const waiting = this.runs;
       if (waiting.length === 0) return unanswered;
       for (const run of waiting) {
         unanswered.push(...this.#parts.tap.requests.open(run.attempt));
@@ -145,32 +156,69 @@ export class RoomHost {
   /**
    * Stops what runs (`cancelled`, `shutdown`) and waits until it has settled. What waits in the inbox stays there.
    * @param graceMs how long runners may take; default `stopGraceMs`
+   * @throws RoomtapError `invalid_params` for a grace that is no time
    */
   async close(graceMs?: number): Promise<void> {
+    checkGrace("graceMs", graceMs);
     for (const room of this.#rooms.values()) room.close();
+    this.#stopAll(graceMs);
     await Promise.all(this.rooms.map((room) => room.idle()));
-    const { runs } = this;
-    for (const run of runs) run.stop("shutdown", graceMs);
-    await Promise.all(runs.map((run) => run.done));
+    // A start that was being written has its attempt by now.
+    this.#stopAll(graceMs);
+    await Promise.all(this.runs.map((run) => run.done));
   }
 
-  async #openRoom(definition: RoomDefinition, log: RoomLog & StoredLog): Promise<void> {
-    const { room_id, name = room_id, members: given } = definition;
-    const members = parseRoster(
-      given.map(({ runner, ...member }) => ({ ...member, runner_kind: runner === null ? null : runner.kind })),
-    );
-    const record = await log.putRoom({ room_id, name, members, roster_digest: rosterDigest(members) });
-    const { fold, damage } = await loadRoom(log, room_id, this.#parts.clock);
-    if (damage === null) await abandonOpenAttempts({ log, tap: this.#parts.tap, roomId: room_id, fold });
-    const runners = new Map<string, Runner>();
-    for (const [index, { member_id }] of members.entries()) {
-      const runner = given[index]?.runner;
-      if (runner !== null && runner !== undefined) runners.set(member_id, runner);
-    }
-    this.#rooms.set(room_id, new Room({ record, fold, damage, runners }, this.#parts));
+  #stopAll(graceMs: number | undefined): void {
+    for (const run of this.runs) run.stop("shutdown", graceMs);
   }
 
   #isQuiet(): boolean {
     return this.rooms.every((room) => !room.isPlanning) && this.runs.every((run) => run.waits);
   }
+}
+
+/** A room as it is to be stored, and who drives its members. */
+interface PlannedRoom {
+  readonly content: Parameters<RoomLog["putRoom"]>[0];
+  /** By member id. */
+  readonly runners: ReadonlyMap<string, Runner>;
+}
+
+function planRooms(definitions: readonly RoomDefinition[]): readonly PlannedRoom[] {
+  const ids = new Set<string>();
+  return definitions.map(({ room_id, name = room_id, members: given }) => {
+    if (ids.has(room_id)) throw new RoomtapError("duplicate_id", `two rooms have the id ${room_id}`);
+    ids.add(room_id);
+    const members = parseRoster(
+      given.map(({ runner, ...member }) => ({ ...member, runner_kind: runner === null ? null : runner.kind })),
+    );
+    const runners = new Map<string, Runner>();
+    for (const [index, { member_id }] of members.entries()) {
+      const runner = given[index]?.runner;
+      if (runner !== null && runner !== undefined) runners.set(member_id, runner);
+    }
+    return { content: { room_id, name, members, roster_digest: rosterDigest(members) }, runners };
+  });
+}
+
+/** Folds a room, and settles what a dead host left open in it unless the room is damaged. */
+async function recoverRoom(
+  roomId: string,
+  { log, tap, clock }: Pick<RoomHostOptions, "log" | "tap" | "clock">,
+): Promise<LoadedRoom> {
+  const loaded = await loadRoom(log, roomId, clock);
+  if (loaded.damage === null) await abandonOpenAttempts({ log, tap, roomId, fold: loaded.fold });
+  return loaded;
+}
+
+function checkOptions({ maxConcurrentTurns: turns, stopGraceMs }: RoomHostOptions): void {
+  if (turns !== undefined && !(Number.isSafeInteger(turns) && turns >= 1)) {
+    throw new RoomtapError("invalid_params", `maxConcurrentTurns: expected a whole number from 1, got ${turns}`);
+  }
+  checkGrace("stopGraceMs", stopGraceMs);
+}
+
+function checkGrace(name: string, graceMs: number | undefined): void {
+  if (graceMs === undefined || graceMs >= 0) return;
+  throw new RoomtapError("invalid_params", `${name}: expected 0 or more milliseconds, got ${graceMs}`);
 }

@@ -1,6 +1,7 @@
 import {
   messageOf,
   RoomtapError,
+  type Attempt,
   type Clock,
   type Lane,
   type Report,
@@ -13,9 +14,11 @@ import { AttemptRun } from "./attempt-run.ts";
 import type { FoldState } from "./fold-state.ts";
 import type { RoomFold } from "./fold.ts";
 import { sessionId } from "./ids.ts";
-import type { Append, LogRow, RoomLog, RoomRecord, StartedRow } from "./log.ts";
+import type { AcceptResult, LogRow, NewPost, RoomLog, RoomRecord, StartedRow } from "./log.ts";
+import { Pauses } from "./pauses.ts";
 import { planNext, type PlannedStart } from "./plan.ts";
 import { preparePostInput, type PostInput, type PostReceipt } from "./post.ts";
+import { isPassing, maxRetryMs, RoomWriter } from "./room-writer.ts";
 import { transcriptOf, transcriptRows, type Transcript } from "./transcript.ts";
 
 /** What all rooms of a host share. */
@@ -31,6 +34,7 @@ export interface HostParts {
   readonly onChange: () => void;
 }
 
+/** What one room is made of. */
 export interface RoomParts {
   readonly record: RoomRecord;
   readonly fold: RoomFold;
@@ -40,36 +44,33 @@ export interface RoomParts {
   readonly runners: ReadonlyMap<string, Runner>;
 }
 
-/** Waits between tries to write what the database refused for now: 250 ms, doubling to 5 s. */
-const firstRetryMs = 250;
-const maxRetryMs = 5_000;
+/** Kinds of trouble of one room that are told; what goes beyond them is not. */
+const maxReported = 256;
 
-/**
- * One room that is driven: posts come in, the plan says who is next, attempts carry it out. All changes of its log go
- * through one line of steps, so that a plan is still true when its row is appended.
- */
+/** One room that is driven: posts come in, the plan says who is next, attempts carry it out. */
 export class Room {
   readonly #host: HostParts;
   readonly #record: RoomRecord;
-  readonly #fold: RoomFold;
   readonly #runners: ReadonlyMap<string, Runner>;
+  readonly #pauses: Pauses;
+  readonly #writer: RoomWriter;
   readonly #runs = new Set<AttemptRun>();
   readonly #reported = new Set<string>();
-  #damage: RoomtapError | null;
-  #closed = false;
-  #steps: Promise<unknown> = Promise.resolve();
+  readonly #seek = (): void => this.pump();
+  #damage: RoomtapError | null = null;
   #pumping = false;
   #pumpAgain = false;
-  /** Ends a wait for the database early. */
-  readonly #waits = new Set<() => void>();
+  /** A start is tried again when a pause is over. */
+  #retrying = false;
 
   constructor(parts: RoomParts, host: HostParts) {
     this.#host = host;
     this.#record = parts.record;
-    this.#fold = parts.fold;
-    this.#damage = parts.damage;
     this.#runners = parts.runners;
-    if (parts.damage !== null) this.#report(parts.damage.code, `${parts.damage.message}; the room takes no posts`);
+    this.#pauses = new Pauses(host.clock);
+    const { log } = host;
+    this.#writer = new RoomWriter({ roomId: parts.record.room_id, log, fold: parts.fold, pauses: this.#pauses });
+    if (parts.damage !== null) this.#becomeReadOnly(parts.damage);
   }
 
   /** Its name, members and revision. */
@@ -84,7 +85,7 @@ export class Room {
 
   /** The folded state after the last row. */
   get state(): FoldState {
-    return this.#fold.state();
+    return this.#writer.state;
   }
 
   /** Attempts that have started and not settled. */
@@ -92,21 +93,21 @@ export class Room {
     return this.#runs;
   }
 
-  /** Whether a start is being looked for or made. */
+  /** Whether a start is being looked for, made, or to be tried again. */
   get isPlanning(): boolean {
-    return this.#pumping;
+    return this.#pumping || this.#retrying;
   }
 
   /**
    * Accepts a post: when this resolves it is durable, and the turns of those it addresses follow.
-   * @throws RoomtapError `invalid_params`, `text_too_large`, `idempotency_conflict`, `inbox_full`, `room_full`,
-   * `log_corrupt` (the room is read-only), `closed`, and what the log throws
+   * @throws RoomtapError `invalid_params`, `text_too_large`, `idempotency_conflict`, `inbox_full`, `room_full`, `closed`,
+   * `log_corrupt` (the room is read-only), and what the log throws
    */
   async post(input: PostInput): Promise<PostReceipt> {
-    if (this.#closed) throw new RoomtapError("closed", `room ${this.#record.room_id} is closed`);
+    if (this.#pauses.closed) throw new RoomtapError("closed", `room ${this.#record.room_id} is closed`);
     if (this.#damage !== null) throw this.#damage;
     const { post, unresolved } = preparePostInput(input, this.#record);
-    const result = await this.#host.log.accept(post);
+    const result = await this.#accept(post);
     const base = { room_id: post.room_id, thread_id: post.thread_id, unresolved };
     if (result.status === "accepted") {
       this.pump();
@@ -126,13 +127,21 @@ export class Room {
 
   /** From now on no turn starts and no post is taken. What runs is the caller's to stop. */
   close(): void {
-    this.#closed = true;
-    for (const end of this.#waits) end();
+    this.#pauses.close();
   }
 
   /** Resolves when the steps that were begun are over: a start among them has its attempt then. */
   async idle(): Promise<void> {
-    await this.#steps;
+    await this.#writer.idle();
+  }
+
+  async #accept(post: NewPost): Promise<AcceptResult> {
+    try {
+      return await this.#host.log.accept(post);
+    } catch (fault) {
+      if (fault instanceof RoomtapError && fault.code === "log_corrupt") this.#becomeReadOnly(fault);
+      throw fault;
+    }
   }
 
   async #pump(): Promise<void> {
@@ -140,52 +149,43 @@ export class Room {
     try {
       while (this.#pumpAgain) {
         this.#pumpAgain = false;
-        while (await this.#inOrder(() => this.#startNext()));
+        while (await this.#writer.inOrder(() => this.#startNext()));
       }
     } catch (fault) {
       this.#startFailed(fault);
     } finally {
       this.#pumping = false;
+      this.#host.places.decline(this.#seek);
       this.#host.onChange();
     }
   }
 
-  /** Runs `step` when those before it are over. */
-  #inOrder<Result>(step: () => Promise<Result>): Promise<Result> {
-    const result = this.#steps.then(step);
-    this.#steps = result.catch(() => undefined);
-    return result;
-  }
-
+  /** Whether a turn started: there may be more then. */
   async #startNext(): Promise<boolean> {
-    if (this.#closed || this.#damage !== null) return false;
+    if (this.#pauses.closed || this.#damage !== null) return false;
     const { log, places } = this.#host;
-    const state = this.#fold.state();
+    const { state } = this.#writer;
     const inbox = await log.inbox(this.#record.room_id);
     const { starts, diagnostics } = planNext({ state, room: this.#record, inbox });
     for (const { code, message } of diagnostics) this.#report(code, message);
     const start = starts.find(({ coordinates }) => this.#runners.has(coordinates.member_id));
-    if (start === undefined || !places.take(() => this.pump())) return false;
-    let launched = false;
+    if (start === undefined || !places.take(this.#seek)) return false;
+    let started = false;
     try {
-      launched = await this.#start(start, state);
+      started = await this.#start(start, state);
     } finally {
-      if (!launched) places.release();
+      if (!started) places.release();
     }
-    return launched;
+    return started;
   }
 
   async #start(start: PlannedStart, state: FoldState): Promise<boolean> {
-    const { coordinates, payload, inbox } = start;
     const transcript = await this.#transcript(start, state);
-    const rows = await this.#append({
-      room_id: this.#record.room_id,
-      rows: [{ kind: "turn.started", coordinates, payload }],
-      inbox,
-      expected_seq: this.#fold.throughSeq,
-    });
-    const row = rows?.[0];
-    if (row?.kind !== "turn.started") return false;
+    const row = await this.#writer.start(start);
+    if ("roomFull" in row) {
+      this.#report("room_full", row.roomFull);
+      return false;
+    }
     this.#launch(start, row, transcript);
     return true;
   }
@@ -203,15 +203,18 @@ export class Room {
     const turn = { member: { member_id, handle, display_name }, session, ...transcript };
     const run = new AttemptRun({ tap, attempt, runner, turn, clock, stopGraceMs });
     this.#runs.add(run);
+    // Closed while the row was written: the turn settles, and its runner is not called.
+    if (this.#pauses.closed) run.stop("shutdown");
     void lane.run(() => this.#carryOut(run));
   }
 
+  /** Never rejects. */
   async #carryOut(run: AttemptRun): Promise<void> {
-    const payload = await run.run();
     try {
-      await this.#inOrder(() => this.#settle(run, payload));
+      const payload = await run.run();
+      await this.#writer.inOrder(() => this.#settle(run.attempt, payload));
     } catch (fault) {
-      this.#report("settle_lost", `${messageOf(fault)}; the turn settles as abandoned at the next start`);
+      this.#settleFailed(run.attempt, fault);
     }
     this.#runs.delete(run);
     run.markDone();
@@ -219,41 +222,11 @@ export class Room {
     this.pump();
   }
 
-  /** Tries until the row is durable, or the host closes while the database still refuses: nobody was told then. */
-  async #settle({ attempt }: AttemptRun, payload: TurnSettled): Promise<void> {
-    const { coordinates } = attempt;
-    for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, maxRetryMs)) {
-      try {
-        const rows = await this.#append({
-          room_id: this.#record.room_id,
-          rows: [{ kind: "turn.settled", coordinates, payload }],
-          inbox: [],
-          expected_seq: this.#fold.throughSeq,
-        });
-        const row = rows?.[0];
-        if (row !== undefined) this.#host.tap.settled(attempt, payload, { seq: row.seq, hash: row.hash });
-        return;
-      } catch (fault) {
-        if (!isPassing(fault) || this.#closed) throw fault;
-        this.#report(fault.code, `${fault.message}; what ended is kept and tried again`);
-        await this.#wait(waitMs);
-      }
-    }
-  }
-
-  /** The appended rows, folded; undefined when the log's answer ends the matter. */
-  async #append(append: Append): Promise<readonly LogRow[] | undefined> {
-    const result = await this.#host.log.append(append);
-    if (result.status === "appended") {
-      for (const row of result.rows) this.#fold.apply(row);
-      return result.rows;
-    }
-    if (result.status === "exists") throw new RoomtapError("internal", "a row was appended twice");
-    if (result.status === "room_full") {
-      this.#report("room_full", result.message);
-      return undefined;
-    }
-    throw new RoomtapError(result.status, result.message);
+  async #settle(attempt: Attempt, payload: TurnSettled): Promise<void> {
+    const { seq, hash } = await this.#writer.settle(attempt.coordinates, payload, ({ code, message }) =>
+      this.#report(code, `${message}; what ended is kept and tried again`),
+    );
+    this.#host.tap.settled(attempt, payload, { seq, hash });
   }
 
   async #transcript({ payload, coordinates }: PlannedStart, state: FoldState): Promise<Transcript> {
@@ -267,42 +240,47 @@ export class Room {
   }
 
   #startFailed(fault: unknown): void {
-    if (fault instanceof RoomtapError && fault.code === "log_corrupt") {
-      this.#damage = fault;
-      this.#report(fault.code, `${fault.message}; the room takes no posts`);
-    } else if (isPassing(fault)) {
-      this.#report(fault.code, `${fault.message}; what waits is tried again`);
-      void this.#wait(maxRetryMs).then(() => this.pump());
-    } else {
-      const error = new RoomtapError("internal", `room ${this.#record.room_id}: ${messageOf(fault)}`, { cause: fault });
-      this.#damage = error;
-      this.#report(error.code, error.message, fault);
+    if (!isPassing(fault)) {
+      this.#becomeReadOnly(fault);
+      return;
     }
+    this.#report(fault.code, `${fault.message}; what waits is tried again`);
+    if (this.#retrying || this.#pauses.closed) return;
+    this.#retrying = true;
+    void this.#pauses.wait(maxRetryMs).then(() => {
+      this.#retrying = false;
+      this.pump();
+    });
   }
 
-  /** Ends early when the room is closed. */
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        this.#waits.delete(end);
-        undo();
-        resolve();
-      };
-      const undo = this.#host.clock.after(ms, end);
-      this.#waits.add(end);
-    });
+  /** Nobody is told that the turn settled; its row is written by the next host. */
+  #settleFailed({ coordinates }: Attempt, fault: unknown): void {
+    const { turn_id } = coordinates;
+    this.#report(
+      "settle_lost",
+      `turn ${turn_id}: ${messageOf(fault)}; it settles as abandoned at the next start`,
+      fault,
+    );
+    if (!isPassing(fault)) this.#becomeReadOnly(fault);
+  }
+
+  /** At the first sign that log and memory do not agree: nothing is repaired by itself. */
+  #becomeReadOnly(fault: unknown): void {
+    if (this.#damage !== null) return;
+    const where = `room ${this.#record.room_id}`;
+    this.#damage =
+      fault instanceof RoomtapError
+        ? fault
+        : new RoomtapError("internal", `${where}: ${messageOf(fault)}`, { cause: fault });
+    const { code, message, remedy } = this.#damage;
+    this.#report(code, `${message}; ${where} takes no posts. ${remedy}`, fault);
   }
 
   /** Each kind of trouble of a room is told once. */
   #report(code: string, message: string, cause?: unknown): void {
     const key = `${code} ${message}`;
-    if (this.#reported.has(key) || this.#reported.size >= 256) return;
+    if (this.#reported.has(key) || this.#reported.size >= maxReported) return;
     this.#reported.add(key);
     this.#host.report({ code, message, subject: this.#record.room_id, cause });
   }
-}
-
-/** Trouble of the database that may go by itself. */
-function isPassing(fault: unknown): fault is RoomtapError {
-  return fault instanceof RoomtapError && ["log_busy", "log_full", "log_read_only", "log_unavailable"].includes(fault.code);
 }

@@ -7,12 +7,11 @@ import {
   type Sealed,
   type TurnEnd,
   type TurnSettled,
-  type Usage,
 } from "../core/index.ts";
 
 /** What a settled row is made of. */
 export interface SettlementSource {
-  /** How the runner says the turn ended. */
+  /** How the runner says the turn ended, as `parseTurnEnd` reads it. */
   readonly end: TurnEnd;
   /** Why the turn was asked to stop before the runner said so; null when it was not. */
   readonly stopped: CancelReason | null;
@@ -21,15 +20,13 @@ export interface SettlementSource {
   readonly durationMs: number;
   /** Masks the secrets of a text that did not come through the seam. */
   readonly clean: (text: string) => string;
+  /** The same for an error, which may repeat what not everybody may see. */
+  readonly cleanError: (text: string) => string;
 }
 
 const maxTextAsJsonBytes = 196_608;
-/** Figures of a usage that are kept, and the longest name of one. */
-const maxFigures = 32;
-const maxFigureName = 64;
 
-/** Nothing but white space, or `pass` in any case, with or without parentheses and a full stop. */
-const passText = /^\s*(?:\(pass\)|pass)?\.?\s*$/i;
+const passWord = /^(?:pass\.?|\(pass\.?\)\.?)?$/i;
 
 /**
  * The payload of the attempt's one settled row. A turn that was asked to stop is `cancelled` whatever its runner calls it
@@ -46,19 +43,19 @@ export function settle(source: SettlementSource): TurnSettled {
     case "cancelled":
       return { ...base, status: "cancelled", reason_code: "interrupted", ...bounded(streamed) };
     case "failed": {
-      const error = end.error === undefined ? null : cutUtf8(source.clean(end.error), limits.maxErrorTextBytes);
+      const error = end.error === undefined ? null : cutUtf8(source.cleanError(end.error), limits.maxErrorTextBytes);
       return { ...base, status: "failed", reason_code: end.reason_code, error, ...bounded(streamed) };
     }
     case "passed":
-      return { ...base, status: "passed", reason_code: null, usage: usageOf(end.usage), text: "", truncated: false };
+      return { ...base, status: "passed", reason_code: null, usage: end.usage ?? null, text: "", truncated: false };
     case "completed": {
-      const usage = usageOf(end.usage);
+      const usage = end.usage ?? null;
       if (end.text === undefined && sealed.text === "") {
         const error = "the runner ended its turn without any text";
         return { ...base, status: "failed", reason_code: "no_result", error, usage, text: "", truncated: false };
       }
       const whole = end.text === undefined ? streamed : { text: source.clean(end.text), cut: false };
-      if (!whole.cut && passText.test(whole.text)) {
+      if (!whole.cut && isPass(whole.text)) {
         return { ...base, status: "passed", reason_code: null, usage, text: "", truncated: false };
       }
       return { ...base, status: "completed", reason_code: null, usage, ...bounded(whole) };
@@ -84,19 +81,24 @@ export function cancelWordOf(end: TurnEnd, stopped: CancelReason | null): Cancel
   return end.status === "failed" && end.reason_code === "runner_lost" ? "runner_lost" : "interrupted";
 }
 
+/** Nothing but white space, or `pass` in any case, with or without parentheses and a full stop. */
+function isPass(text: string): boolean {
+  // Trimmed first: an expression that allows white space at both ends would walk a long blank text over and over.
+  return passWord.test(text.trim());
+}
+
 /** At most 64 KiB of UTF-8, and 192 KiB as JSON, where a control character takes six bytes: so the row has room for it. */
-function bounded({ text, cut }: { readonly text: string; readonly cut: boolean }): { text: string; truncated: boolean } {
+function bounded({ text, cut }: { readonly text: string; readonly cut: boolean }): {
+  text: string;
+  truncated: boolean;
+} {
   let kept = cutUtf8(text, limits.maxSettledTextBytes);
-  for (let bytes = utf8Length(JSON.stringify(kept)); bytes > maxTextAsJsonBytes; bytes = utf8Length(JSON.stringify(kept))) {
+  for (
+    let bytes = utf8Length(JSON.stringify(kept));
+    bytes > maxTextAsJsonBytes;
+    bytes = utf8Length(JSON.stringify(kept))
+  ) {
     kept = cutUtf8(kept, Math.floor((utf8Length(kept) * maxTextAsJsonBytes) / bytes));
   }
   return { text: kept, truncated: cut || kept.length < text.length };
-}
-
-/** Figures that are none are left out; without any the usage is unknown, which is not 0. */
-function usageOf(usage: Usage | null | undefined): Usage | null {
-  const figures = Object.entries(usage ?? {})
-    .filter(([name, figure]) => Number.isFinite(figure) && name.length <= maxFigureName && name.isWellFormed())
-    .slice(0, maxFigures);
-  return figures.length === 0 ? null : Object.fromEntries(figures);
 }

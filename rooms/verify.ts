@@ -24,6 +24,7 @@ export interface VerifyProblem {
   readonly message: string;
 }
 
+/** An attempt that has started and not settled. */
 export interface OpenTurn {
   readonly seq: number;
   readonly thread_id: string;
@@ -33,6 +34,7 @@ export interface OpenTurn {
   readonly execution_generation: number;
 }
 
+/** What verification found in one room. */
 export interface RoomVerdict {
   readonly room_id: string;
   /** Rows that are right: all of them, or those before the problem. */

@@ -106,6 +106,7 @@ describe("the rules", () => {
     ["rooms/sqlite/x.ts", "../../core/index.ts"],
     ["rooms/sqlite/x.ts", "../index.ts"],
     ["plugins/x.ts", "../observers/index.ts"],
+    ["plugins/x.ts", "./cards/index.ts"],
     ["plugins/cards/x.ts", "./lines.ts"],
     ["plugins/cards/x.ts", "../../rooms/index.ts"],
     ["bin.ts", "./index.ts"],
@@ -132,7 +133,11 @@ describe("the rules", () => {
       'import { a } from "../cards/index.ts";',
       "a built-in plugin imports another one, plugins/cards",
     ],
-    ["plugins/x.ts", 'import { a } from "./cards/index.ts";', "the plugin host knows a built-in, plugins/cards"],
+    [
+      "plugins/x.ts",
+      'import { a } from "./cards/lines.ts";',
+      "plugins/cards is entered by plugins/cards/index.ts, not by plugins/cards/lines.ts",
+    ],
     [
       "plugins/cards/x.ts",
       'import { define, inner } from "../plugin.ts";',

@@ -1,15 +1,18 @@
-import type { ActivityEvent, EventOf } from "../../core/index.ts";
-import { oneLine, terminalText } from "./terminal-text.ts";
+import type { ActivityEvent, Coordinates, EventOf, ToolOutcome, TurnStatus } from "../../core/index.ts";
+import { oneLine, terminalText } from "../terminal-text.ts";
 
 /** Longest summary of arguments, results and errors on a card. UTF-16 units. */
 const maxSummaryUnits = 100;
 /** Text without a line break is shown when it is this long. UTF-16 units. */
 const maxLineUnits = 160;
+const maxNameUnits = 60;
 
-/** Text of a member that has not been shown yet, because its line goes on. */
+/** The text of a member's attempt that has not been shown yet, because its line goes on. */
 interface Streaming {
+  /** One object per attempt. */
+  readonly attempt: Coordinates;
   rest: string;
-  /** Where in the member's text `rest` ends. */
+  /** Where in the attempt's text `rest` ends. */
   end: number;
 }
 
@@ -22,7 +25,7 @@ export type NameOf = (memberId: string) => string;
  */
 export class CardLines {
   readonly #nameOf: NameOf;
-  /** By task and generation, kept until the turn settles. */
+  /** By room and member: each has one attempt at a time. */
   readonly #streaming = new Map<string, Streaming>();
 
   constructor(nameOf: NameOf) {
@@ -31,10 +34,11 @@ export class CardLines {
 
   /** The lines that an event adds, without line breaks. */
   of(event: ActivityEvent): readonly string[] {
-    if (event.coordinates === null) return [`… ${gapText(event.payload as EventOf<"gap">["payload"])}`];
-    const { room_id, member_id, task_id, execution_generation } = event.coordinates;
-    const who = `${room_id} @${terminalText(this.#nameOf(member_id))}`;
-    const key = `${task_id} ${execution_generation}`;
+    // Only a gap may name no attempt.
+    if (event.coordinates === null) return gapLines(event.payload as EventOf<"gap">["payload"]);
+    const { room_id, member_id } = event.coordinates;
+    const who = `${room_id} @${oneLine(this.#nameOf(member_id), maxNameUnits)}`;
+    const key = `${room_id} ${member_id}`;
     if (event.kind === "message.delta") return this.#text(key, event).map((line) => `${who} │ ${line}`);
     // Thoughts come in pieces that say little by themselves; they are in the stream of events.
     if (event.kind === "reasoning.delta") return [];
@@ -43,27 +47,32 @@ export class CardLines {
     return [...held, ...cardOf(event).map((line) => `${who} ${line}`)];
   }
 
-  #text(key: string, event: EventOf<"message.delta">): readonly string[] {
-    const { text, offset, snapshot } = event.payload;
-    const known = this.#streaming.get(key) ?? { rest: "", end: 0 };
+  #text(key: string, { coordinates, payload }: EventOf<"message.delta">): readonly string[] {
+    const { text, offset, snapshot } = payload;
+    const before = this.#streaming.get(key);
+    const known = before?.attempt === coordinates ? before : { attempt: coordinates, rest: "", end: 0 };
     // A snapshot repeats what was shown before the loss: only what is new is shown.
     const news = snapshot === true ? text.slice(Math.max(0, known.end - offset)) : text;
-    const whole = known.rest + news;
-    const lines = whole.split("\n");
+    const lines = `${known.rest}${news}`.split("\n");
     const last = lines.pop() ?? "";
+    const shown = last.length > maxLineUnits ? [...lines, last] : lines;
     const rest = last.length > maxLineUnits ? "" : last;
-    if (rest === "" && last !== "") lines.push(last);
-    this.#streaming.set(key, { rest, end: offset + text.length });
-    return lines.map(terminalText).filter((line) => line.trim() !== "");
+    this.#streaming.set(key, { attempt: coordinates, rest, end: offset + text.length });
+    return shown.map(shownLine).filter((line) => line !== "");
   }
 
   #flush(key: string): readonly string[] {
     const known = this.#streaming.get(key);
-    if (known === undefined || known.rest.trim() === "") return [];
-    const line = terminalText(known.rest);
+    const line = shownLine(known?.rest ?? "");
+    if (known === undefined || line === "") return [];
     known.rest = "";
     return [line];
   }
+}
+
+/** A line break may come as two characters. */
+function shownLine(line: string): string {
+  return terminalText(line.trimEnd());
 }
 
 type CardEvent = Exclude<ActivityEvent, { readonly kind: "message.delta" | "reasoning.delta" }>;
@@ -71,49 +80,82 @@ type CardEvent = Exclude<ActivityEvent, { readonly kind: "message.delta" | "reas
 function cardOf(event: CardEvent): readonly string[] {
   switch (event.kind) {
     case "turn.started":
-      return [`▶ running (${event.payload.cause}, attempt ${event.coordinates.execution_generation})`];
+      return [startedLine(event)];
     case "turn.settled":
       return [settledLine(event)];
     case "tool.started":
-      return [`⚙ ${oneLine(event.payload.name, 60)} ${summary(event.payload.args)}`.trimEnd()];
+      return [words("⚙", toolName(event), summary(event.payload.args))];
     case "tool.completed": {
-      const { name, outcome, duration_ms: ms, result, error } = event.payload;
-      const took = ms === undefined ? "" : ` in ${seconds(ms)}`;
-      return [`${outcome === "ok" ? "✓" : "✗"} ${oneLine(name, 60)}: ${outcome}${took} ${summary(error ?? result)}`.trimEnd()];
+      const { outcome, duration_ms: ms, result, error } = event.payload;
+      const took = ms === undefined ? "" : `in ${seconds(ms)}`;
+      return [words(outcomeSigns[outcome], `${toolName(event)}:`, outcome, took, summary(error ?? result))];
     }
     case "tool.output_risk":
-      return [`! ${oneLine(event.payload.name, 60)}: output at risk ${summary(event.payload.risk)}`.trimEnd()];
+      return [words("!", `${toolName(event)}: output at risk`, summary(event.payload.risk))];
     case "message.interim":
-      return event.payload.already_streamed ? [] : [`│ ${oneLine(event.payload.text, maxLineUnits)}`];
+      return event.payload.already_streamed ? [] : [words("│", oneLine(event.payload.text, maxLineUnits))];
     case "request.opened": {
+      // Without the grant of approvals, what is asked and the choices are not here.
       const { id, command, description, choices } = event.payload;
-      const asked = oneLine(command ?? description ?? "", maxSummaryUnits);
-      return [`? needs input: ${asked} [${(choices ?? []).join("|")}] ${id}`];
+      const offered = choices === undefined ? "" : `[${choices.join("|")}]`;
+      return [words("? needs input:", oneLine(command ?? description ?? "", maxSummaryUnits), offered, id)];
     }
     case "request.resolved": {
       const { outcome, choice, reason, by } = event.payload;
       const how = by === null ? (reason ?? "the host") : by.origin;
-      return [`${outcome === "answered" ? "✓" : "✗"} ${choice ?? outcome} (${oneLine(how, 60)})`];
+      return [words(outcome === "answered" ? "✓" : "✗", choice ?? outcome, `(${oneLine(how, maxNameUnits)})`)];
     }
     case "turn.error":
-      return [`! ${oneLine(event.payload.message, maxLineUnits)}`];
+      return [words("!", oneLine(event.payload.message, maxLineUnits))];
     case "gap":
-      return event.payload.dropped === 0 ? [] : [`… ${gapText(event.payload)}`];
+      return gapLines(event.payload);
   }
 }
 
-function settledLine(event: EventOf<"turn.settled">): string {
-  const { status, reason_code, duration_ms: ms, activity_count: count, error } = event.payload;
-  const sign = status === "completed" || status === "passed" ? "■" : "✗";
-  const reason = reason_code === null ? "" : ` (${reason_code})`;
-  // Of an abandoned attempt nobody knows more than that it may have run.
-  const figures = ms === null || count === null ? "it may have run" : `${seconds(ms)}, ${count} events`;
-  return `${sign} ${status}${reason}, ${figures}${error === null ? "" : `: ${oneLine(error, maxLineUnits)}`}`;
+/** A tool whose end nobody reported is no success and no failure. */
+const outcomeSigns: { readonly [Outcome in ToolOutcome]: string } = {
+  ok: "✓",
+  error: "✗",
+  denied: "✗",
+  cancelled: "✗",
+  timeout: "✗",
+  interrupted: "✗",
+  unknown: "·",
+};
+
+/** A turn that was stopped or overtaken is no failure; of an abandoned one nobody knows. */
+const statusSigns: { readonly [Status in TurnStatus]: string } = {
+  completed: "■",
+  passed: "■",
+  failed: "✗",
+  cancelled: "□",
+  superseded: "□",
+  abandoned: "·",
+};
+
+function startedLine({ coordinates, payload: { cause, input } }: EventOf<"turn.started">): string {
+  const post = input.findLast((item) => "text" in item);
+  const said = post === undefined ? "" : `${post.author.display_name ?? post.author.id}: ${post.text}`;
+  return words(`▶ running (${cause}, attempt ${coordinates.execution_generation})`, oneLine(said, maxSummaryUnits));
 }
 
-function gapText(gap: EventOf<"gap">["payload"]): string {
-  const kinds = Object.entries(gap.kinds).map(([kind, count]) => `${count} ${kind}`);
-  return `${gap.dropped} events lost (${kinds.join(", ")})`;
+function settledLine({ payload }: EventOf<"turn.settled">): string {
+  const { status, reason_code, duration_ms: ms, activity_count: count, error } = payload;
+  const reason = reason_code === null ? "" : ` (${reason_code})`;
+  const figures = ms === null || count === null ? "it may have run" : `${seconds(ms)}, ${count} events`;
+  const why = error === null ? "" : `: ${oneLine(error, maxLineUnits)}`;
+  return `${statusSigns[status]} ${status}${reason}, ${figures}${why}`;
+}
+
+/** What a missing grant withheld is no loss. */
+function gapLines({ dropped, kinds }: EventOf<"gap">["payload"]): readonly string[] {
+  if (dropped === 0) return [];
+  const counts = Object.entries(kinds).map(([kind, count]) => `${count} ${kind}`);
+  return [`… ${dropped} events lost (${counts.join(", ")})`];
+}
+
+function toolName({ payload }: { readonly payload: { readonly name: string } }): string {
+  return oneLine(payload.name, maxNameUnits);
 }
 
 function summary(value: unknown): string {
@@ -123,4 +165,8 @@ function summary(value: unknown): string {
 
 function seconds(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+function words(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join(" ");
 }

@@ -3,6 +3,7 @@ import type { HostConfig } from "../config.ts";
 
 /** The room of `roomtap demo` and `roomtap up --demo`. */
 export const demoRoomId = "demo";
+/** What a person asks in it. Both members are named, so both answer. */
 export const demoText = "@all Please look over the release plan, and say what has to change.";
 
 /**
@@ -33,8 +34,8 @@ function acpRunners(agent: string | undefined): Runners {
   if (agent === undefined) {
     throw new RoomtapError(
       "runner_not_installed",
-      "the demo's ACP agent is a development dependency and is not installed: run it from a clone of the repository " +
-        "after npm ci, or use --runner scripted",
+      "the demo's agent (a development dependency) is not installed; in a clone of the repository npm ci installs it, " +
+        "and everywhere this runs without it: roomtap demo --runner scripted",
     );
   }
   const runner = { kind: "acp", command: process.execPath, args: [agent] } as const;
@@ -48,7 +49,15 @@ const scriptedRunners: Runners = [
       steps: [
         { reasoning: "The plan is in a file: read it first." },
         { delta: "I read the plan before I answer.\n" },
-        { tool: { id: "call-1", name: "read_file", args: { path: "PLAN.md" }, result: "1. build 2. test 3. ship", ms: 150 } },
+        {
+          tool: {
+            id: "call-1",
+            name: "read_file",
+            args: { path: "PLAN.md" },
+            result: "1. build 2. test 3. ship",
+            ms: 150,
+          },
+        },
         { delta: "The order is right. " },
         { tool_start: { id: "call-2", name: "run_command", args: { command: "rm -rf build" } } },
         {
@@ -66,7 +75,15 @@ const scriptedRunners: Runners = [
     script: {
       steps: [
         { sleep_ms: 100 },
-        { tool: { id: "call-1", name: "search", args: { query: "release checklist" }, result: ["checklist.md"], ms: 120 } },
+        {
+          tool: {
+            id: "call-1",
+            name: "search",
+            args: { query: "release checklist" },
+            result: ["checklist.md"],
+            ms: 120,
+          },
+        },
         { delta: "I agree with Planner. " },
         { delta: "Add a step that tags the release.\n" },
       ],

@@ -24,12 +24,15 @@ export function parseLine(line: string, roomIds: readonly string[]): ConsoleLine
   const [only] = roomIds;
   if (roomIds.length === 1 && only !== undefined) return post(only, text);
   const known = roomIds.map((id) => `#${id}`).join(", ");
-  return wrong(`${name === undefined ? "no room is named" : `there is no room #${name}`}; begin the line with one of: ${known}`);
+  return wrong(
+    `${name === undefined ? "no room is named" : `there is no room #${name}`}; begin the line with one of: ${known}`,
+  );
 }
 
 function parseCommand(text: string): ConsoleLine {
   const [command, id, choice, ...more] = text.split(/\s+/);
-  if (command !== "/answer") return wrong(`unknown command ${command}; known: /answer ID once|deny`);
+  if (command !== "/answer")
+    return wrong(`unknown command ${command}; known: /answer ID once|deny. A post may begin with / behind #ROOM`);
   if (id === undefined || choice === undefined || more.length > 0 || !choices.includes(choice)) {
     return wrong("expected: /answer ID once|deny");
   }

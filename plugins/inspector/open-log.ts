@@ -16,5 +16,8 @@ export async function roomOf(log: SqliteLogReader, roomId: string): Promise<Room
   const room = await log.room(roomId);
   if (room !== undefined) return room;
   const known = (await log.rooms()).map(({ room_id }) => room_id).join(", ");
-  throw new RoomtapError("unknown_room", `no room ${roomId} in ${log.file}; its rooms: ${known === "" ? "none" : known}`);
+  throw new RoomtapError(
+    "unknown_room",
+    `no room ${roomId} in ${log.file}; its rooms: ${known === "" ? "none" : known}`,
+  );
 }

@@ -1,6 +1,7 @@
 import { coordinatesText, type ActivityEvent } from "../../core/index.ts";
 import { definePlugin, type Plugin } from "../plugin.ts";
 
+/** How the printer reaches its reader. */
 export interface PrinterOptions {
   /** Takes a line without its line break. What it returns is awaited before the next event. */
   readonly write: (line: string) => unknown;

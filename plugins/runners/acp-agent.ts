@@ -8,6 +8,7 @@ import type { AcpConfig } from "./config.ts";
 import { promptText } from "./prompt.ts";
 import { aborted, untilStopped, within } from "./waiting.ts";
 
+/** Times and bounds of an agent process. */
 export const acpDefaults = {
   /** How long a new process may take for its handshake, and each new ACP session. Agents may be fetched first. */
   startTimeoutMs: 60_000,
@@ -19,6 +20,7 @@ export const acpDefaults = {
   maxSessions: 1_024,
 } as const;
 
+/** What an ACP runner works with. */
 export interface AcpOptions {
   readonly clock: Clock;
   /** Hears of agents that are lost or ignore a stop. */

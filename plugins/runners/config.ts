@@ -18,6 +18,7 @@ export type ScriptedConfig =
   | { readonly kind: "scripted"; readonly from: "message" }
   | { readonly kind: "scripted"; readonly script: Script };
 
+/** What a config says of the agent behind a member. */
 export type RunnerConfig = AcpConfig | ScriptedConfig;
 
 // A NUL ends a string for the operating system, and `=` a name.

@@ -4,6 +4,7 @@ import { createAcpRunner } from "./acp-runner.ts";
 import type { AcpConfig, RunnerConfig } from "./config.ts";
 import { createScriptedRunner } from "./scripted.ts";
 
+/** What the runners of a host work with. */
 export interface RunnersOptions {
   readonly clock: Clock;
   /** Hears of agents that are lost or ignore a stop. */
@@ -19,6 +20,7 @@ export interface Runners {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Runners by config: equal `acp` configs give one runner. */
 export function createRunners({ clock, report }: RunnersOptions): Runners {
   const agents = new Map<string, Runner>();
   const scripted: Runner[] = [];

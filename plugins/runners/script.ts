@@ -37,8 +37,10 @@ export interface StepFields {
   readonly finish: string;
 }
 
+/** One step of a script: an object with one key that says what is done. */
 export type Step = { [Key in keyof StepFields]: { readonly [K in Key]: StepFields[K] } }[keyof StepFields];
 
+/** What a scripted agent does in a turn, in order. */
 export interface Script {
   readonly steps: readonly Step[];
 }
@@ -96,8 +98,13 @@ export function parseScript(value: unknown): { ok: true; script: Script } | { ok
   return parsed.success ? { ok: true, script: parsed.data } : { ok: false, problem: firstProblem(parsed.error, []) };
 }
 
-/** `steps[3].tool.ms: Invalid input: ...`: the first problem of a parse, below `root`. */
+/**
+ * `steps[3].tool.ms: Invalid input: ...`: the first problem of a parse, below `root`. A key that is unknown comes before
+ * one that is missing: it may be the same one, misspelt.
+ */
 export function firstProblem(error: z.ZodError, root: readonly string[]): string {
+  const unknown = error.issues.find((each) => each.code === "unrecognized_keys");
+  if (unknown !== undefined) return `${pathText([...root, ...unknown.path, ...unknown.keys.slice(0, 1)])}: unknown key`;
   const issue = error.issues[0];
   const path = pathText([...root, ...(issue?.path ?? [])]);
   const message = issue?.message ?? "not valid";

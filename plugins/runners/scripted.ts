@@ -6,6 +6,7 @@ import { sleep, untilStopped } from "./waiting.ts";
 /** Steps played before other work of the process gets its turn. */
 const stepsPerTick = 256;
 
+/** What a scripted runner plays. */
 export interface ScriptedOptions {
   /** The script of every turn, or `"message"`: each turn plays the newest person's post that it was shown. */
   readonly script: Script | "message";

@@ -68,9 +68,34 @@ export class LogTable {
     return { rows, cursor, has_more: this.head(roomId).seq > cursor };
   }
 
-  /** Up to 64 rows as they are stored, with the bytes of their payloads; nothing checked, so also damaged ones. */
+  /**
+   * Up to 64 rows as they are stored, with the bytes of their payloads; nothing checked, so also damaged ones. Ends before
+   * a row that the file does not give any more.
+   * @throws RoomtapError `log_corrupt` when that row is the first
+   */
   stored(roomId: string, afterSeq: number): StoredRow[] {
-    return this.#fetch(this.#bytes, roomId, afterSeq, chunkRows);
+    try {
+      return this.#bytes.all(roomId, afterSeq, chunkRows).map(storedRow);
+    } catch (fault) {
+      if (!isDamage(fault)) throw fault;
+      const readable = this.#storedBeforeDamage(roomId, afterSeq);
+      if (readable.length > 0) return readable;
+      throw this.#nameDamage(roomId, afterSeq, chunkRows, fault);
+    }
+  }
+
+  #storedBeforeDamage(roomId: string, afterSeq: number): StoredRow[] {
+    const rows: StoredRow[] = [];
+    try {
+      while (rows.length < chunkRows) {
+        const raw = this.#bytes.get(roomId, rows.at(-1)?.seq ?? afterSeq, 1);
+        if (raw === undefined) break;
+        rows.push(storedRow(raw));
+      }
+    } catch {
+      // Here the damage begins; whoever reads on from here is told so.
+    }
+    return rows;
   }
 
   #fetch(statement: PageStatement, roomId: string, afterSeq: number, maxRows: number): StoredRow[] {

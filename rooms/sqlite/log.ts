@@ -12,6 +12,7 @@ import { defaultQuota, type Quota } from "./quota.ts";
 import { SqliteLogReader } from "./reader.ts";
 import { prepareTables, type Tables } from "./tables.ts";
 
+/** How a log on SQLite is opened. */
 export interface SqliteLogOptions {
   readonly clock: Clock;
   /** Told what nobody awaits: a checkpoint of the WAL that failed. Default: nobody is told. */

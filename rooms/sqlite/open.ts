@@ -8,6 +8,7 @@ import { migrate, refuseNewer } from "./migrations.ts";
 /** `rmtp` in ASCII: stands in the header of each of our files, so that a file of somebody else is told apart. */
 const applicationId = 0x726d7470;
 
+/** Where a database is, and how long a lock on it is borne. */
 export interface OpenOptions {
   /** Path of the database, or `:memory:` (hosts only). */
   readonly file: string;

@@ -1,6 +1,24 @@
-import { createRedactor, makeCoordinates, noRedaction, Tap, type ActivityEvent, type Attempt } from "../../core/index.ts";
+import { runInThisContext } from "node:vm";
+import {
+  createRedactor,
+  makeCoordinates,
+  noRedaction,
+  Tap,
+  type ActivityEvent,
+  type Attempt,
+} from "../../core/index.ts";
 import { Observers } from "../../observers/index.ts";
-import { atMost, holds, median, medianRatio, round, sideBySide, timeNs, type BenchResult, type Contender } from "./measure.ts";
+import {
+  atMost,
+  holds,
+  median,
+  medianRatio,
+  round,
+  sideBySide,
+  timeNs,
+  type BenchResult,
+  type Contender,
+} from "./measure.ts";
 
 const burst = 256;
 const bursts = 60;
@@ -20,12 +38,11 @@ interface Bus {
   readonly received: { count: number };
 }
 
-/** Consumers that are functions of their own, so that no call is shared between them. */
-function distinct<Argument>(count: number, body: string, received: { count: number }): ((argument: Argument) => void)[] {
+/** Consumers that are functions of their own, compiled one by one, so that no call is shared between them. */
+function distinct<Argument>(count: number, received: { count: number }): ((argument: Argument) => void)[] {
   return Array.from({ length: count }, (_, index) => {
-    const make = new Function("received", `return function consumer${index}(event) { ${body} }`) as (
-      counter: { count: number },
-    ) => (argument: Argument) => void;
+    const source = `(received) => function consumer${index}(event) { received.count++; }`;
+    const make = runInThisContext(source) as (counter: { count: number }) => (argument: Argument) => void;
     return make(received);
   });
 }
@@ -42,7 +59,7 @@ function openBus(consumers: number, redaction: boolean, handler?: (event: Activi
     execution_generation: 1,
   });
   const received = { count: 0 };
-  const handlers = handler === undefined ? distinct<ActivityEvent>(consumers, "received.count++;", received) : [handler];
+  const handlers = handler === undefined ? distinct<ActivityEvent>(consumers, received) : [handler];
   handlers.forEach((each, index) => observers.observe({ id: `c${index}`, handler: each }));
   return { tap, observers, received, attempt: tap.begin(coordinates, "session", null) };
 }
@@ -83,7 +100,15 @@ function stampedEvent(text: string, n: number): object {
     task_id: `k-${"0".repeat(32)}`,
     execution_generation: 1,
   };
-  return { v: 1, coordinates, kind: "message.delta", n, seq: n, at: 1_764_512_345_678, payload: { text, offset: n * 200 } };
+  return {
+    v: 1,
+    coordinates,
+    kind: "message.delta",
+    n,
+    seq: n,
+    at: 1_764_512_345_678,
+    payload: { text, offset: n * 200 },
+  };
 }
 
 function stringify(): number {
@@ -99,11 +124,15 @@ function stringify(): number {
 function direct(consumers: number): Contender {
   return () => {
     const received = { count: 0 };
-    const handlers = distinct<object>(consumers, "received.count++;", received);
+    const handlers = distinct<object>(consumers, received);
     const spent = timeNs(() => {
       for (let turn = 0; turn < bursts; turn++) {
         for (const text of texts) {
-          const frame = { jsonrpc: "2.0", method: "event", params: { type: "message.delta", session_id: "s", payload: { text } } };
+          const frame = {
+            jsonrpc: "2.0",
+            method: "event",
+            params: { type: "message.delta", session_id: "s", payload: { text } },
+          };
           for (const handler of handlers) handler(frame);
         }
       }
@@ -151,7 +180,7 @@ async function wall(): Promise<number> {
 /** Builds and freezes the event once and calls 10 functions with it, in the same bursts. */
 async function wallDirect(): Promise<number> {
   const received = { count: 0 };
-  const handlers = distinct<object>(10, "received.count++;", received);
+  const handlers = distinct<object>(10, received);
   const coordinates = Object.freeze({ room_id: "release" });
   const start = process.hrtime.bigint();
   let n = 0;
@@ -159,7 +188,15 @@ async function wallDirect(): Promise<number> {
     for (const text of texts) {
       n++;
       const payload = Object.freeze({ text, offset: n * 200 });
-      const event = Object.freeze({ v: 1, coordinates, kind: "message.delta", n, seq: n, at: 1_764_512_345_678, payload });
+      const event = Object.freeze({
+        v: 1,
+        coordinates,
+        kind: "message.delta",
+        n,
+        seq: n,
+        at: 1_764_512_345_678,
+        payload,
+      });
       for (const handler of handlers) handler(event);
     }
     await nextTurn();
@@ -184,7 +221,11 @@ export async function run(): Promise<BenchResult> {
     wallDirect,
   });
   const { on1, on10, on100, off10, off100, direct10, direct100 } = samples;
-  const row = (consumers: number, figures: readonly number[], floor: readonly number[]): BenchResult["rows"][number] => ({
+  const row = (
+    consumers: number,
+    figures: readonly number[],
+    floor: readonly number[],
+  ): BenchResult["rows"][number] => ({
     consumers,
     producer_ns: Math.round(median(figures)),
     ratio_stringify: round(medianRatio(figures, samples.stringify)),
@@ -203,7 +244,11 @@ export async function run(): Promise<BenchResult> {
       atMost("producer, 100 consumers / 1 consumer", medianRatio(on100, on1), 1.5),
       atMost("redaction off, 10 consumers / 10 direct calls", medianRatio(off10, direct10), 1.5),
       atMost("redaction off, 100 consumers / 100 direct calls", medianRatio(off100, direct100), 0.25),
-      atMost("producer, a consumer burning 5 us / synchronous emitter", medianRatio(samples.slowConsumer, samples.slowEmitter), 0.05),
+      atMost(
+        "producer, a consumer burning 5 us / synchronous emitter",
+        medianRatio(samples.slowConsumer, samples.slowEmitter),
+        0.05,
+      ),
       atMost("wall, 10 consumers / freeze once and call 10", medianRatio(samples.wall, samples.wallDirect), 2),
       holds("every consumer got every frame", check.lost === 0),
     ],

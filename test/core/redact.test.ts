@@ -38,7 +38,10 @@ describe("redactor", () => {
     expect(redactor.text("x abcdefghijk y")).toBe("x [redacted]jk y");
   });
 
-  it.each([["short123", "9"], ["x".repeat(4_097), "4096"]])("refuses a literal it could not mask", (literal, bound) => {
+  it.each([
+    ["short123", "9"],
+    ["x".repeat(4_097), "4096"],
+  ])("refuses a literal it could not mask", (literal, bound) => {
     expect(() => createRedactor({ literals: [literal] })).toThrow(bound);
   });
 
@@ -98,27 +101,51 @@ describe("redactor", () => {
   it("I13 any cuts of any text give the text that the whole gives", () => {
     const literals = [secret, "abcabcabcabd", "ünïcode-literal"];
     const part = fc.oneof(
-      fc.constantFrom(...literals, key, "sk-", "Bearer ", "eyJ", "-----BEGIN PRIVATE KEY-----", "PRIVATE KEY-----", "abcabc"),
-      fc.constantFrom("AKIAABCDEFGHIJKLMNOP", "tok_EXAMPLE_0123", " ", "-", "a", "😀", "ünï", "ghp_", "s", "ABCDEFGHIJKLMNOPQRSTUV"),
+      fc.constantFrom(
+        ...literals,
+        key,
+        "sk-",
+        "Bearer ",
+        "eyJ",
+        "-----BEGIN PRIVATE KEY-----",
+        "PRIVATE KEY-----",
+        "abcabc",
+      ),
+      fc.constantFrom(
+        "AKIAABCDEFGHIJKLMNOP",
+        "tok_EXAMPLE_0123",
+        " ",
+        "-",
+        "a",
+        "😀",
+        "ünï",
+        "ghp_",
+        "s",
+        "ABCDEFGHIJKLMNOPQRSTUV",
+      ),
       fc.string({ maxLength: 6 }),
     );
     const redactor = createRedactor({ literals });
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }), (parts, sizes) => {
-        const text = parts.join("").toWellFormed();
-        const stream = streamOf(redactor);
-        let out = "";
-        for (let at = 0, piece = 0; at < text.length; piece++) {
-          const size = sizes[piece % sizes.length] ?? 1;
-          out += stream.push(text.slice(at, at + size));
-          at += size;
-        }
-        // A tail that may still become a secret is treated with more care than the end of a whole text.
-        const held = stream.holds;
-        out += stream.flush();
-        if (!held) expect(out).toBe(redactor.text(text));
-        for (const literal of literals) expect(out).not.toContain(literal);
-      }),
+      fc.property(
+        fc.array(part, { maxLength: 12 }),
+        fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }),
+        (parts, sizes) => {
+          const text = parts.join("").toWellFormed();
+          const stream = streamOf(redactor);
+          let out = "";
+          for (let at = 0, piece = 0; at < text.length; piece++) {
+            const size = sizes[piece % sizes.length] ?? 1;
+            out += stream.push(text.slice(at, at + size));
+            at += size;
+          }
+          // A tail that may still become a secret is treated with more care than the end of a whole text.
+          const held = stream.holds;
+          out += stream.flush();
+          if (!held) expect(out).toBe(redactor.text(text));
+          for (const literal of literals) expect(out).not.toContain(literal);
+        },
+      ),
       { numRuns: 2_000 },
     );
   });

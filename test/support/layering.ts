@@ -103,9 +103,8 @@ function wrongWay(from: string, to: string): string | undefined {
 function pastDoor(from: string, to: string): string | undefined {
   const [unit, other] = [unitOf(from), unitOf(to)];
   if (unit === other || to === other) return undefined;
-  if (other.startsWith("plugins/")) {
-    if (unit.startsWith("plugins/")) return `a built-in plugin imports another one, ${other}`;
-    if (unit === "plugins" && from !== "plugins/index.ts") return `the plugin host knows a built-in, ${other}`;
+  if (unit.startsWith("plugins/") && other.startsWith("plugins/")) {
+    return `a built-in plugin imports another one, ${other}`;
   }
   // What a built-in may take from the files of its host is said by notOffered.
   if (unit.startsWith("plugins/") && other === "plugins") return undefined;

@@ -1,8 +1,11 @@
-import { cleanPayload, createRedactor } from "../../../core/index.ts";
+import { cleanPayload, createRedactor, type TurnSettled } from "../../../core/index.ts";
 import type { LogRow } from "../../../rooms/index.ts";
+import type { Output } from "../../output.ts";
+import { terminalText } from "../../terminal-text.ts";
+import type { LookOptions } from "../look-options.ts";
 import { roomOf, withLog } from "../open-log.ts";
-import type { LookOptions, Output } from "../output.ts";
 
+/** What `roomtap log` is asked for. */
 export interface LogOptions extends LookOptions {
   readonly room: string;
   /** Show texts as they are stored, secrets included. */
@@ -11,12 +14,15 @@ export interface LogOptions extends LookOptions {
   readonly secrets: readonly string[];
 }
 
-/** Prints the rows of a room, oldest first: a line each. Texts are masked unless `raw` asks for them as they are. */
+/**
+ * Prints the rows of a room, oldest first: a line each. Texts are masked unless `raw` asks for them as they are: a row
+ * may be older than the rule that knows its secret.
+ */
 export async function logCommand(options: LogOptions, { out }: Output): Promise<number> {
   const redactor = createRedactor({ literals: options.secrets });
   return withLog(options.db, async (log) => {
     const { room_id } = await roomOf(log, options.room);
-    for (let after_seq = 0; ; ) {
+    for (let after_seq = 0; ;) {
       const page = await log.read(room_id, { after_seq });
       for (const row of page.rows) {
         // Masking changes texts, never the shape.
@@ -30,19 +36,32 @@ export async function logCommand(options: LogOptions, { out }: Output): Promise<
   });
 }
 
-/** `12  turn.settled  m-planner  k-...#1  completed  "text"`: on one line whatever the texts are. */
+/** `12  turn.settled  main  m-planner  k-...#1  completed  "text"  5 ms, ...`: on one line whatever the texts are. */
 function rowLine(row: LogRow): string {
   const head = `${row.seq}  ${row.kind}  ${row.thread_id}  ${row.member_id}  ${row.task_id}#${row.execution_generation}`;
-  if (row.kind === "turn.started") {
-    const { cause, input } = row.payload;
-    const texts = input.map((item) => {
-      if ("text" in item) return `${item.author.display_name ?? item.author.id}: ${item.text}`;
-      return "message_id" in item ? `${item.message_id} (row ${item.row_seq})` : `row ${item.row_seq}`;
-    });
-    return `${head}  ${cause}  ${JSON.stringify(texts)}`;
-  }
-  const { status, reason_code, text, error } = row.payload;
+  if (row.kind === "turn.settled") return `${head}  ${settledText(row.payload)}`;
+  const { cause, input } = row.payload;
+  const texts = input.map((item) => {
+    if ("text" in item) return `${item.author.display_name ?? item.author.id}: ${item.text}`;
+    return "message_id" in item ? `${item.message_id} (row ${item.row_seq})` : `row ${item.row_seq}`;
+  });
+  return `${head}  ${cause}  ${quoted(texts)}`;
+}
+
+function settledText({ status, reason_code, text, error, ...figures }: TurnSettled): string {
   const reason = reason_code === null ? "" : ` (${reason_code})`;
-  const may = status === "abandoned" ? ", it may have run" : "";
-  return `${head}  ${status}${reason}${may}  ${JSON.stringify(error === null ? text : `${text} ! ${error}`)}`;
+  const why = error === null ? "" : `  error ${quoted(error)}`;
+  return `${status}${reason}  ${quoted(text)}${why}  ${figuresText(figures)}`;
+}
+
+/** What nobody reported is said to be so: it is no 0. */
+function figuresText(figures: Pick<TurnSettled, "duration_ms" | "activity_count" | "usage">): string {
+  const { duration_ms: ms, activity_count: count, usage } = figures;
+  const used = `usage ${usage === null ? "not reported" : JSON.stringify(usage)}`;
+  if (ms === null || count === null) return `it may have run: time and events are not known, ${used}`;
+  return `${ms} ms, ${count} events, ${used}`;
+}
+
+function quoted(texts: string | readonly string[]): string {
+  return terminalText(JSON.stringify(texts));
 }

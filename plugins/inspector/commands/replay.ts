@@ -1,11 +1,13 @@
 import { RoomtapError } from "../../../core/index.ts";
 import { checkpointOf, emptyState, RoomFold, zeroHash } from "../../../rooms/index.ts";
+import type { Output } from "../../output.ts";
+import type { LookOptions } from "../look-options.ts";
 import { roomOf, withLog } from "../open-log.ts";
-import type { LookOptions, Output } from "../output.ts";
 
+/** What `roomtap replay` is asked for. */
 export interface ReplayOptions extends LookOptions {
   readonly room: string;
-  /** Fold up to this row; undefined for all. */
+  /** Fold up to this row, 0 for none; undefined for all. */
   readonly at: number | undefined;
 }
 

@@ -1,5 +1,7 @@
+import type { Output } from "../../output.ts";
+import { oneLine } from "../../terminal-text.ts";
+import type { LookOptions } from "../look-options.ts";
 import { withLog } from "../open-log.ts";
-import type { LookOptions, Output } from "../output.ts";
 
 /** Lists the rooms of a database: a line each, or one JSON list. */
 export async function roomsCommand({ db, json }: LookOptions, { out, note }: Output): Promise<number> {
@@ -16,8 +18,8 @@ export async function roomsCommand({ db, json }: LookOptions, { out, note }: Out
     }
     for (const { room_id, name, rows, waiting_posts, members } of rooms) {
       const handles = members.map(({ handle }) => `@${handle}`).join(" ");
-      const waiting = waiting_posts === 0 ? "" : `  ${waiting_posts} posts wait`;
-      await out(`${room_id}  ${name}  ${rows} rows  ${handles}${waiting}`);
+      const waiting = waiting_posts === 0 ? "" : `  waiting posts: ${waiting_posts}`;
+      await out(`${room_id}  ${oneLine(name)}  rows: ${rows}  ${handles}${waiting}`);
     }
     if (rooms.length === 0) note(`${db} holds no rooms`);
     return 0;

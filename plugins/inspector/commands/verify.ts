@@ -1,9 +1,14 @@
 import { systemClock } from "../../../core/index.ts";
 import { verifyLog, type RoomVerdict } from "../../../rooms/index.ts";
+import type { Output } from "../../output.ts";
+import { oneLine } from "../../terminal-text.ts";
+import type { LookOptions } from "../look-options.ts";
 import { withLog } from "../open-log.ts";
-import type { LookOptions, Output } from "../output.ts";
 
-/** Checks every row of every room. 0: all is right; 1: a row is not as it was written; 4: the file cannot be read there. */
+/**
+ * Checks every row of every room, a line for each room and each open turn. 0: all is right, open turns or not; 1: a row is
+ * not as it was written; 4: the file cannot be read there.
+ */
 export async function verifyCommand({ db, json }: LookOptions, { out, note }: Output): Promise<number> {
   return withLog(db, async (log) => {
     let exit = 0;
@@ -23,6 +28,9 @@ function linesOf({ room_id, rows, log_hash, digest, open_turns, problem }: RoomV
   const open = open_turns.map(
     (turn) => `${room_id}: open turn ${turn.turn_id} of ${turn.member_id} since row ${turn.seq}`,
   );
-  if (problem !== null) return [`${room_id}: row ${problem.seq} is bad (${problem.kind}): ${problem.message}`, ...open];
-  return [`${room_id}: ${rows} rows are right, log_hash ${log_hash}, digest ${digest}`, ...open];
+  if (problem !== null) {
+    // What stands in a damaged row may be anything.
+    return [`${room_id}: row ${problem.seq} is bad (${problem.kind}): ${oneLine(problem.message)}`, ...open];
+  }
+  return [`${room_id}: ${rows} rows, all right, log_hash ${log_hash}, digest ${digest}`, ...open];
 }

@@ -1,0 +1,55 @@
+import { messageOf, reasonCodes, type FailureReason, type TurnEnd, type Usage } from "../core/index.ts";
+
+/** Figures of a usage that are kept, and the longest name of one in UTF-16 units. */
+const maxFigures = 32;
+const maxFigureName = 64;
+
+/**
+ * How a runner says its turn ended. A runner may be anybody's JavaScript: what is no end is `failed`, `runner_error`, so
+ * that no attempt is left without its row.
+ */
+export function parseTurnEnd(value: unknown): TurnEnd {
+  if (typeof value !== "object" || value === null) return noEnd(`an object, got ${kindOf(value)}`);
+  const { status, text, usage, reason_code, error } = value as Readonly<Record<string, unknown>>;
+  switch (status) {
+    case "completed":
+      if (text !== undefined && typeof text !== "string") return noEnd(`a text, got ${kindOf(text)}`);
+      return { status, text, usage: usageOf(usage) };
+    case "passed":
+      return { status, usage: usageOf(usage) };
+    case "failed":
+      if (!isFailureReason(reason_code)) return noEnd("a reason code of a failed turn");
+      return { status, reason_code, error: error === undefined || error === null ? undefined : messageOf(error) };
+    case "cancelled":
+      return { status };
+    default:
+      return noEnd("the status completed, passed, failed or cancelled");
+  }
+}
+
+function noEnd(expected: string): TurnEnd {
+  const error = `the runner did not say how its turn ended: expected ${expected}`;
+  return { status: "failed", reason_code: "runner_error", error };
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}
+
+function isFailureReason(value: unknown): value is FailureReason {
+  return reasonCodes.failed.some((code) => code === value);
+}
+
+/** Figures that are none are left out; without any the usage is unknown, which is not 0. */
+function usageOf(usage: unknown): Usage | null {
+  if (typeof usage !== "object" || usage === null) return null;
+  const figures = Object.entries(usage)
+    .filter((entry): entry is [string, number] => isFigure(entry))
+    .slice(0, maxFigures);
+  return figures.length === 0 ? null : Object.fromEntries(figures);
+}
+
+function isFigure([name, figure]: readonly [string, unknown]): boolean {
+  // Nobody could read a key `__proto__` back.
+  return Number.isFinite(figure) && name.length <= maxFigureName && name.isWellFormed() && name !== "__proto__";
+}

@@ -1,0 +1,236 @@
+import { onTestFinished } from "vitest";
+import {
+  countingIds,
+  createRedactor,
+  Tap,
+  type ActivityEvent,
+  type ActivityKind,
+  type EventOf,
+  type ManualClock,
+  type Notice,
+  type OpenRequest,
+  type Runner,
+  type Turn,
+  type TurnEnd,
+} from "../../core/index.ts";
+import { Observers } from "../../observers/index.ts";
+import {
+  openSqliteLog,
+  RoomHost,
+  type LogRow,
+  type MemberDefinition,
+  type Quota,
+  type Room,
+  type RoomDefinition,
+  type SqliteRoomLog,
+} from "../../rooms/index.ts";
+import { loopClock, turnsOfLoop } from "./open-log.ts";
+
+/** The invented secret of the cases, registered with the redactor of every host here. */
+export const secret = "tok_EXAMPLE_0123456789abcdef";
+
+/** A runner that does what it is told for each turn. */
+export function runnerOf(run: (turn: Turn) => unknown): Runner {
+  return {
+    kind: "test",
+    run: async (turn) => (await run(turn)) as TurnEnd,
+    close: async () => undefined,
+  };
+}
+
+/** Answers each turn with the same text, streamed. */
+export const says = (text: string): Runner =>
+  runnerOf((turn) => {
+    turn.emit({ type: "message.delta", payload: { text } });
+    return { status: "completed" };
+  });
+
+/** A turn that goes on until the test ends it. */
+export interface HeldTurn {
+  readonly turn: Turn;
+  readonly end: (end: TurnEnd) => void;
+  /** Completes it with a streamed text. */
+  readonly say: (text: string) => void;
+  readonly fail: (fault: unknown) => void;
+}
+
+/** A runner whose turns the test ends by hand. */
+export class HeldRunner implements Runner {
+  readonly kind = "held";
+  readonly turns: HeldTurn[] = [];
+
+  run(turn: Turn): Promise<TurnEnd> {
+    return new Promise((resolve, reject) => {
+      const say = (text: string): void => {
+        turn.emit({ type: "message.delta", payload: { text } });
+        resolve({ status: "completed" });
+      };
+      this.turns.push({ turn, end: resolve, fail: reject, say });
+    });
+  }
+
+  async close(): Promise<void> {}
+
+  /** The turn at this place, once it has begun. */
+  async turn(index: number): Promise<HeldTurn> {
+    await until(() => this.turns.length > index);
+    const held = this.turns[index];
+    if (held === undefined) throw new RangeError(`no turn ${index}`);
+    return held;
+  }
+}
+
+/** A member with this handle. */
+export const member = (handle: string, runner: Runner | null): MemberDefinition => ({ handle, runner });
+
+/** A room whose members all have one runner. */
+export const roomOf = (runner: Runner, handles: readonly string[] = ["a"], room_id = "r1"): RoomDefinition => ({
+  room_id,
+  members: handles.map((handle) => member(handle, runner)),
+});
+
+export interface HostOptions {
+  readonly rooms: readonly RoomDefinition[];
+  /** Default `:memory:`. */
+  readonly file?: string;
+  readonly clock?: ManualClock;
+  readonly quota?: Quota;
+  readonly maxConcurrentTurns?: number;
+  readonly stopGraceMs?: number;
+  /** In place of the file: one that the test opened itself, on the same clock. */
+  readonly log?: SqliteRoomLog;
+  readonly onRequest?: (request: OpenRequest, tap: Tap) => void;
+}
+
+/** A host on manual time and real turns of the event loop, watched by one consumer that is granted everything. */
+export class TestHost {
+  readonly clock: ManualClock;
+  readonly log: SqliteRoomLog;
+  readonly tap: Tap;
+  readonly events: ActivityEvent[] = [];
+  readonly notices: Notice[] = [];
+  readonly #observers: Observers;
+  #host: RoomHost | null = null;
+  #closing: Promise<void> | null = null;
+
+  private constructor(log: SqliteRoomLog, clock: ManualClock, onRequest: HostOptions["onRequest"]) {
+    this.log = log;
+    this.clock = clock;
+    this.#observers = new Observers({ clock, report: (notice) => this.notices.push(notice) });
+    this.#observers.observe({
+      id: "test",
+      grants: ["reasoning", "approvals", "full"],
+      payload: "full",
+      maxEvents: 100_000,
+      handler: (event) => void this.events.push(event),
+    });
+    this.tap = new Tap({
+      clock,
+      ids: countingIds(),
+      redactor: createRedactor({ literals: [secret] }),
+      activity: this.#observers,
+      report: (notice) => this.notices.push(notice),
+      onRequest: (request) => {
+        onRequest?.(request, this.tap);
+        this.#host?.changed();
+      },
+    });
+  }
+
+  /** Closed with the test. */
+  static async open(options: HostOptions): Promise<TestHost> {
+    const { file = ":memory:", clock = loopClock(), quota, onRequest } = options;
+    const log = options.log ?? (await openSqliteLog({ file, clock, quota }));
+    onTestFinished(() => log.close());
+    const test = new TestHost(log, clock, onRequest);
+    const { rooms, maxConcurrentTurns, stopGraceMs } = options;
+    const report = (notice: Notice): void => void test.notices.push(notice);
+    test.#host = await RoomHost.open({ log, tap: test.tap, clock, report, rooms, maxConcurrentTurns, stopGraceMs });
+    onTestFinished(() => test.close());
+    return test;
+  }
+
+  get host(): RoomHost {
+    if (this.#host === null) throw new TypeError("not open");
+    return this.#host;
+  }
+
+  /** The first room. */
+  get room(): Room {
+    return this.host.room(this.host.rooms[0]?.record.room_id ?? "");
+  }
+
+  /** Waits until nothing moves and every event has been delivered. */
+  async quiet(): Promise<void> {
+    await this.host.quiet();
+    await this.delivered();
+  }
+
+  async delivered(): Promise<void> {
+    await this.#observers.drain(1_000);
+  }
+
+  /** All rows of a room. */
+  async rows(roomId = this.room.record.room_id): Promise<readonly LogRow[]> {
+    const rows: LogRow[] = [];
+    for (;;) {
+      const page = await this.log.read(roomId, { after_seq: rows.length });
+      rows.push(...page.rows);
+      if (!page.has_more) return rows;
+    }
+  }
+
+  /** A word per row: `started m-a message`, `settled m-a completed`. */
+  async told(roomId?: string): Promise<readonly string[]> {
+    return (await this.rows(roomId)).map((row) =>
+      row.kind === "turn.started"
+        ? `started ${row.member_id} ${row.payload.cause}`
+        : `settled ${row.member_id} ${row.payload.reason_code ?? row.payload.status}`,
+    );
+  }
+
+  /** Events of one kind that were delivered. */
+  of<Kind extends ActivityKind>(kind: Kind): readonly EventOf<Kind>[] {
+    return this.events.filter((event): event is ActivityEvent & EventOf<Kind> => event.kind === kind);
+  }
+
+  kinds(): readonly ActivityKind[] {
+    return this.events.map((event) => event.kind);
+  }
+
+  /** Moves time in steps, with turns of the event loop between. */
+  async pass(ms: number, stepMs = 25): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      await turnsOfLoop(2);
+      this.clock.advance(stepMs);
+    }
+    await turnsOfLoop(2);
+  }
+
+  /** Closes rooms and log, as a process that ends; time goes on until that is done. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    let closed = false;
+    const closing = this.host.close(0).finally(() => (closed = true));
+    while (!closed) {
+      await turnsOfLoop(1);
+      this.clock.advance(25);
+    }
+    await closing;
+    await this.delivered();
+    await this.log.close();
+  }
+}
+
+/** Waits turn by turn of the event loop until it is so. */
+export async function until(isSo: () => boolean, turns = 5_000): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) {
+    if (isSo()) return;
+    await turnsOfLoop(1);
+  }
+  throw new Error("it did not come to that");
+}
