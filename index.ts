@@ -122,19 +122,11 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const redactor = createRedactor({ literals: literalsOf(options) });
   const observers = new Observers({ clock, report });
   closings.push(async () => observers.close());
-  let tellHost = (): void => undefined;
-  const asked = (request: OpenRequest): void => {
-    if (approve !== undefined) {
-      tap.requests.answer(request.id, { choice: approve, reason: "policy" }, null);
-      return;
-    }
-    try {
-      onRequest?.(request);
-    } finally {
-      tellHost();
-    }
-  };
-  const tap: Tap = new Tap({ clock, ids, redactor, activity: observers, report, onRequest: asked });
+  const tap = new Tap({ clock, ids, redactor, activity: observers, report });
+  tap.requests.on("opened", (request) => {
+    if (approve === undefined) onRequest?.(request);
+    else tap.requests.answer(request.id, { choice: approve, reason: "policy" }, null);
+  });
   const log = await openSqliteLog({ file: options.db, clock, report, busyTimeoutMs: options.busyTimeoutMs });
   closings.push(() => log.close());
   const runners = createRunners({ clock, report });
@@ -147,7 +139,6 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const { maxConcurrentTurns, stopGraceMs } = options;
   const host = await RoomHost.open({ log, tap, clock, report, rooms, maxConcurrentTurns, stopGraceMs });
   closings.push((graceMs) => host.close(graceMs));
-  tellHost = () => host.changed();
   return faceOf(host, tap, observers, closings);
 }
 

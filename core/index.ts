@@ -88,7 +88,13 @@ export type {
 } from "./runner.ts";
 export { Seam } from "./seam.ts";
 export { defaultSecretRules, mask, secretsOfEnvironment, type SecretRule } from "./secret-rules.ts";
-export { ServerRequests, type AnswerResult, type CancelWord, type OpenRequest } from "./server-requests.ts";
+export {
+  ServerRequests,
+  type AnswerResult,
+  type CancelWord,
+  type OpenRequest,
+  type RequestEvents,
+} from "./server-requests.ts";
 export { Session, SessionRegistry } from "./sessions.ts";
 export { Tap, type Sealed, type TapOptions } from "./tap.ts";
 export { cutUtf8, utf8Length } from "./utf8.ts";

@@ -1,6 +1,7 @@
 import type { ActivityPayloads } from "./activity.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Clock, IdSource, Undo } from "./clock.ts";
+import { createEmitter, type Emitter } from "./emitter.ts";
 import { messageOf, RoomtapError, type Report } from "./errors.ts";
 import type { JsonObject } from "./frames.ts";
 import { limits } from "./options.ts";
@@ -34,6 +35,12 @@ export type AnswerResult =
   | { readonly status: "ok" | "already_resolved"; readonly outcome: RequestOutcome }
   | { readonly status: "unknown_request" };
 
+/** What listeners in process are told. */
+export interface RequestEvents extends Record<string, unknown> {
+  readonly opened: OpenRequest;
+  readonly resolved: { readonly request: OpenRequest; readonly outcome: RequestOutcome };
+}
+
 interface Waiting extends OpenRequest {
   readonly choices: readonly string[];
   /** Monotonic ms; Infinity when it never expires. */
@@ -57,24 +64,28 @@ export class ServerRequests {
   readonly #seam: Seam;
   readonly #clock: Clock;
   readonly #ids: IdSource;
-  readonly #onOpen: (request: OpenRequest) => void;
-  readonly #report: Report;
+  readonly #events: Emitter<RequestEvents>;
   readonly #waiting = new Map<string, Waiting>();
   readonly #outcomes = new Map<string, { readonly outcome: RequestOutcome; readonly at: number }>();
 
-  /** @param parts.onOpen told of each request behind its frame; it may answer at once */
-  constructor(parts: {
-    readonly seam: Seam;
-    readonly clock: Clock;
-    readonly ids: IdSource;
-    readonly onOpen: (request: OpenRequest) => void;
-    readonly report: Report;
-  }) {
+  /** @param parts.report hears of listeners that threw */
+  constructor(parts: { readonly seam: Seam; readonly clock: Clock; readonly ids: IdSource; readonly report: Report }) {
     this.#seam = parts.seam;
     this.#clock = parts.clock;
     this.#ids = parts.ids;
-    this.#onOpen = parts.onOpen;
-    this.#report = parts.report;
+    this.#events = createEmitter((fault) => {
+      // Whoever was to be told knows nothing of it; requests can be listed and answered all the same.
+      const message = `who is told of requests threw: ${messageOf(fault)}`;
+      parts.report({ code: "request_listener_threw", message, cause: fault });
+    });
+  }
+
+  /**
+   * Tells of each request right behind its frame (`opened`; a listener may answer at once), and of its one outcome
+   * (`resolved`). Undone by what it returns.
+   */
+  on<Name extends "opened" | "resolved">(name: Name, listener: (event: RequestEvents[Name]) => void): Undo {
+    return this.#events.on(name, listener);
   }
 
   /**
@@ -104,7 +115,7 @@ export class ServerRequests {
       const request: Waiting = { id, request_id, method, attempt, params, choices, dueAt, stopTimer, settle };
       this.#waiting.set(id, request);
       this.#seam.writeJson({ jsonrpc: "2.0", id, method, params }, attempt);
-      this.#tell(request);
+      this.#events.emit("opened", request);
     });
   }
 
@@ -151,16 +162,6 @@ export class ServerRequests {
     return open.length;
   }
 
-  #tell(request: Waiting): void {
-    try {
-      this.#onOpen(request);
-    } catch (fault) {
-      // Whoever was to be told knows nothing of it; it can be listed and answered all the same.
-      const message = `request ${request.id}: who is told of requests threw: ${messageOf(fault)}`;
-      this.#report({ code: "request_listener_threw", message, cause: fault });
-    }
-  }
-
   #hasRoom(attempt: Attempt): boolean {
     const ofSession = this.open().filter((request) => request.attempt.session === attempt.session).length;
     return this.#waiting.size < limits.maxOpenRequests && ofSession < limits.maxOpenRequestsPerSession;
@@ -203,6 +204,7 @@ export class ServerRequests {
     const toolId = toolIdOf(request.params);
     if (toolId !== undefined && outcome.outcome === "denied") this.#seam.endTool(attempt, toolId, "denied");
     if (toolId !== undefined && outcome.outcome === "expired") this.#seam.endTool(attempt, toolId, "timeout");
+    this.#events.emit("resolved", { request, outcome });
     request.settle(outcome);
   }
 

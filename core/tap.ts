@@ -11,7 +11,7 @@ import { isHostType, type RunnerFrame } from "./frames.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
 import type { WriteResult } from "./runner.ts";
 import { Seam } from "./seam.ts";
-import { ServerRequests, type CancelWord, type OpenRequest } from "./server-requests.ts";
+import { ServerRequests, type CancelWord } from "./server-requests.ts";
 import { SessionRegistry } from "./sessions.ts";
 
 /** What an attempt was when it was sealed: the numbers and the text that its settled row needs. */
@@ -32,8 +32,6 @@ export interface TapOptions {
   readonly redactor?: Redactor;
   /** Who gets activity. */
   readonly activity: ActivitySink;
-  /** Told of each request of an agent when it has been written. */
-  readonly onRequest?: (request: OpenRequest) => void;
   /** Told of frames, sinks and listeners that threw. */
   readonly report?: Report;
 }
@@ -53,10 +51,10 @@ export class Tap {
     const ids = options.ids ?? systemIds;
     this.#redactor = options.redactor ?? createRedactor();
     this.sessions = new SessionRegistry(ids);
-    const { activity, onRequest = () => undefined } = options;
+    const { activity } = options;
     const report = reportLater(options.report ?? (() => undefined), clock);
     this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity, report });
-    this.requests = new ServerRequests({ seam: this.seam, clock, ids, onOpen: onRequest, report });
+    this.requests = new ServerRequests({ seam: this.seam, clock, ids, report });
   }
 
   /**

@@ -66,8 +66,10 @@ export class RoomHost {
       places: new Places(places),
       lane: createLane(places),
       stopGraceMs: options.stopGraceMs,
-      onChange: () => this.changed(),
+      onChange: () => this.#changed(),
     };
+    // A turn that begins to wait for a person may be the last thing that moved.
+    options.tap.requests.on("opened", () => this.#changed());
   }
 
   /**
@@ -117,19 +119,11 @@ export class RoomHost {
     return this.rooms.flatMap((room) => [...room.runs]);
   }
 
-  /** Tells that something moved which the rooms do not see: a request was opened. */
-  changed(): void {
-    if (this.#waiters.length === 0 || !this.#isQuiet()) return;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const wake of waiters) wake();
-  }
-
   /** Resolves when nothing moves any more without a person: no turn runs, or those that do wait for an answer. */
   quiet(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push(resolve);
-      this.changed();
+      this.#changed();
     });
   }
 
@@ -170,6 +164,13 @@ export class RoomHost {
 
   #stopAll(graceMs: number | undefined): void {
     for (const run of this.runs) run.stop("shutdown", graceMs);
+  }
+
+  #changed(): void {
+    if (this.#waiters.length === 0 || !this.#isQuiet()) return;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
   }
 
   #isQuiet(): boolean {

@@ -1,4 +1,3 @@
-import { runInThisContext } from "node:vm";
 import {
   createRedactor,
   makeCoordinates,
@@ -38,13 +37,19 @@ interface Bus {
   readonly received: { count: number };
 }
 
-/** Consumers that are functions of their own, compiled one by one, so that no call is shared between them. */
-function distinct<Argument>(count: number, received: { count: number }): ((argument: Argument) => void)[] {
-  return Array.from({ length: count }, (_, index) => {
-    const source = `(received) => function consumer${index}(event) { received.count++; }`;
-    const make = runInThisContext(source) as (counter: { count: number }) => (argument: Argument) => void;
-    return make(received);
-  });
+type MakeConsumer = (received: { count: number }) => (event: unknown) => void;
+
+/** Functions of their own, each from a module of its own, so that no call is shared between consumers. */
+const makers: readonly MakeConsumer[] = await Promise.all(
+  Array.from({ length: 100 }, async (_, index) => {
+    const source = `export const make = (received) => function consumer${index}(event) { received.count++; };`;
+    const module = (await import(`data:text/javascript,${encodeURIComponent(source)}`)) as { make: MakeConsumer };
+    return module.make;
+  }),
+);
+
+function distinct(count: number, received: { count: number }): ((event: unknown) => void)[] {
+  return makers.slice(0, count).map((make) => make(received));
 }
 
 function openBus(consumers: number, redaction: boolean, handler?: (event: ActivityEvent) => void): Bus {
@@ -59,7 +64,7 @@ function openBus(consumers: number, redaction: boolean, handler?: (event: Activi
     execution_generation: 1,
   });
   const received = { count: 0 };
-  const handlers = handler === undefined ? distinct<ActivityEvent>(consumers, received) : [handler];
+  const handlers = handler === undefined ? distinct(consumers, received) : [handler];
   handlers.forEach((each, index) => observers.observe({ id: `c${index}`, handler: each }));
   return { tap, observers, received, attempt: tap.begin(coordinates, "session", null) };
 }
@@ -124,7 +129,7 @@ function stringify(): number {
 function direct(consumers: number): Contender {
   return () => {
     const received = { count: 0 };
-    const handlers = distinct<object>(consumers, received);
+    const handlers = distinct(consumers, received);
     const spent = timeNs(() => {
       for (let turn = 0; turn < bursts; turn++) {
         for (const text of texts) {
@@ -180,7 +185,7 @@ async function wall(): Promise<number> {
 /** Builds and freezes the event once and calls 10 functions with it, in the same bursts. */
 async function wallDirect(): Promise<number> {
   const received = { count: 0 };
-  const handlers = distinct<object>(10, received);
+  const handlers = distinct(10, received);
   const coordinates = Object.freeze({ room_id: "release" });
   const start = process.hrtime.bigint();
   let n = 0;

@@ -51,8 +51,8 @@ export class Bus {
       redactor: options.redactor ?? createRedactor({ literals: [secret] }),
       activity: this.observers,
       report,
-      ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
     });
+    this.tap.requests.on("opened", (request) => options.onRequest?.(request));
   }
 
   /** Registers a consumer, all grants given unless said otherwise. */

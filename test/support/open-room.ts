@@ -130,11 +130,8 @@ export class TestHost {
       redactor: createRedactor({ literals: [secret] }),
       activity: this.#observers,
       report: (notice) => this.notices.push(notice),
-      onRequest: (request) => {
-        onRequest?.(request, this.tap);
-        this.#host?.changed();
-      },
     });
+    this.tap.requests.on("opened", (request) => onRequest?.(request, this.tap));
   }
 
   /** Closed with the test. */
