@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import {
   errorTable,
@@ -136,7 +137,8 @@ async function demo({ runner, db, approve, json }: DemoOptions): Promise<number>
     if (status === 0 && failed.length > 0) {
       throw new RoomtapError("demo_failed", `a turn of the demo settled ${failed.join(", ")}`);
     }
-    if (status === 0 && db !== undefined) output.note(`the log is in ${db}: roomtap verify --db ${db}`);
+    if (status === 0 && db !== undefined && output.fault === null)
+      output.note(`the log is in ${db}: roomtap verify --db ${db}`);
     return status;
   } finally {
     remove();
@@ -153,6 +155,7 @@ function failuresOf(event: ActivityEvent): readonly string[] {
 interface UpOptions {
   readonly config?: string;
   readonly demo?: boolean;
+  readonly runner?: DemoOptions["runner"];
   readonly db?: string;
   readonly approve?: ApprovePolicy;
   readonly stay?: boolean;
@@ -162,7 +165,11 @@ async function up(options: UpOptions): Promise<number> {
   if ((options.config === undefined) === (options.demo !== true)) {
     throw new RoomtapError("invalid_params", "up takes either --config FILE or --demo");
   }
-  const config = options.config === undefined ? demoConfig("acp", acpExampleAgent()) : readConfig(options.config);
+  if (options.config !== undefined && options.runner !== undefined) {
+    throw new RoomtapError("invalid_params", "--runner is for --demo: a config names the runner of each member");
+  }
+  const { runner = "acp" } = options;
+  const config = options.config === undefined ? demoConfig(runner, acpExampleAgent()) : readConfig(options.config);
   const { file, remove } = options.demo === true ? databaseFile(options.db) : databaseFile(options.db ?? "roomtap.db");
   const approve = options.approve ?? (options.demo === true ? "deny" : config.approve);
   const run = { config, db: file, approve, plugins: [cardsEntry(config)], onRequest: hint };
@@ -262,30 +269,48 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-const approveOption = (): Option =>
-  new Option("--approve <choice>", "how approvals are answered").choices(["once", "deny"]);
+const approveOption = (about: string): Option => new Option("--approve <choice>", about).choices(["once", "deny"]);
 
-function program(done: (status: number) => void): Command {
-  const command = new Command("roomtap")
+const runnerOption = (about: string): Option => new Option("--runner <kind>", about).choices(["acp", "scripted"]);
+
+/** Of the package that this file is in, also where it runs from the sources. */
+function version(): string {
+  const file = fileURLToPath(import.meta.resolve("roomtap/package.json"));
+  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
+}
+
+/** What each command that looks at a database takes. */
+interface LookFlags {
+  readonly db: string;
+  readonly json?: boolean;
+}
+
+function root(): Command {
+  return new Command("roomtap")
     .description("Runs rooms whose members are agents, shows what their turns do, and reads the logs they leave.")
+    .version(version(), "--version", "prints the version")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       outputError: (text) =>
         output.note(`roomtap: usage: ${text.replace(/^error: /, "")} (roomtap --help lists the commands)`),
     });
+}
+
+function program(done: (status: number) => void): Command {
+  const command = root();
   const look = (name: string, about: string): Command =>
     command
       .command(name)
       .description(about)
       .requiredOption("--db <file>", "the database", pathOf)
-      .option("--json", "JSON and nothing else", false);
+      .option("--json", "JSON and nothing else");
 
   command
     .command("demo")
     .description("one room, two members, one message, until all has settled")
-    .addOption(new Option("--runner <kind>", "what drives the members").choices(["acp", "scripted"]).default("acp"))
-    .addOption(approveOption().default("deny"))
+    .addOption(runnerOption("what drives the members").default("acp"))
+    .addOption(approveOption("how approvals are answered").default("deny"))
     .option("--db <file>", "keep the log in this file; else it is temporary", pathOf)
     .option("--json", "each activity event as JSON on a line")
     .addHelpText("after", "\nExample: roomtap demo --runner scripted --json --db demo.db")
@@ -295,31 +320,35 @@ function program(done: (status: number) => void): Command {
     .description("runs rooms; each line on stdin is a post")
     .option("--config <file>", "the rooms, as JSON")
     .option("--demo", "the demo's room and one message")
+    .addOption(runnerOption("with --demo: what drives the members (default: acp)"))
     .option("--db <file>", "the database (default: roomtap.db; with --demo a temporary one)", pathOf)
-    .addOption(approveOption())
-    .option("--stay", "go on when stdin ends")
+    .addOption(
+      approveOption("how approvals are answered (default: as the config says, else they wait; with --demo deny)"),
+    )
+    .option("--stay", "go on when stdin ends, until Ctrl-C")
     .addHelpText("after", "\nExample: echo '@planner hello' | roomtap up --config rooms.json")
     .action(async (options: UpOptions) => done(await up(options)));
   look("rooms", "lists the rooms of a database")
     .addHelpText("after", "\nExample: roomtap rooms --db roomtap.db")
-    .action(async (options: { db: string; json: boolean }) => done(await roomsCommand(options, output)));
+    .action(async ({ db, json = false }: LookFlags) => done(await roomsCommand({ db, json }, output)));
   look("log <room>", "prints the rows of a room, texts masked")
     .option("--config <file>", "mask the secrets of this config as well")
-    .option("--raw", "show texts as they are stored, secrets included", false)
+    .option("--raw", "show texts as they are stored, secrets included")
     .addHelpText("after", "\nExample: roomtap log demo --db demo.db --json")
-    .action(async (room: string, options: { db: string; json: boolean; raw: boolean; config?: string }) => {
-      const secrets = options.config === undefined ? [] : secretsOfConfig(readConfig(options.config));
-      done(await logCommand({ ...options, room, secrets }, output));
+    .action(async (room: string, options: LookFlags & { readonly raw?: boolean; readonly config?: string }) => {
+      const { db, json = false, raw = false, config } = options;
+      const secrets = config === undefined ? [] : secretsOfConfig(readConfig(config));
+      done(await logCommand({ db, json, raw, room, secrets }, output));
     });
   look("replay <room>", "folds a room's log and prints the state with its digest")
     .option("--at <seq>", "up to this row", wholeNumber)
     .addHelpText("after", "\nExample: roomtap replay demo --db demo.db --at 2")
-    .action(async (room: string, options: { db: string; json: boolean; at?: number }) =>
-      done(await replayCommand({ ...options, room, at: options.at }, output)),
+    .action(async (room: string, { db, json = false, at }: LookFlags & { readonly at?: number }) =>
+      done(await replayCommand({ db, json, room, at }, output)),
     );
   look("verify", "checks every row of every room: hashes, order, what it folds to")
     .addHelpText("after", "\nExample: roomtap verify --db demo.db")
-    .action(async (options: { db: string; json: boolean }) => done(await verifyCommand(options, output)));
+    .action(async ({ db, json = false }: LookFlags) => done(await verifyCommand({ db, json }, output)));
   return command;
 }
 

@@ -1,8 +1,6 @@
 import {
   createRedactor,
   hostDefaults,
-  RoomtapError,
-  secretsOfEnvironment,
   systemClock,
   systemIds,
   Tap,
@@ -15,9 +13,13 @@ import {
 } from "./core/index.ts";
 import { Observers, type ConsumerOptions, type ConsumerStats, type Subscription } from "./observers/index.ts";
 import {
+  checkHostOptions,
   createRunners,
+  maskedReport,
   parseRunnerConfig,
   PluginHost,
+  secretsOfConfig,
+  warningReport,
   type ApprovePolicy,
   type Logger,
   type MemberConfig,
@@ -49,11 +51,17 @@ export interface RoomtapOptions {
   readonly plugins?: readonly PluginEntry[] | undefined;
   /** Literals to mask everywhere, 9 to 4,096 characters each, beside those of the agents' environments. */
   readonly secrets?: readonly string[] | undefined;
-  /** Told of each approval that waits for a person; it may answer at once. */
-  readonly onRequest?: ((request: OpenRequest) => void) | undefined;
-  /** Told of faults that nobody awaits. Default: process warnings. */
+  /**
+   * Told of each approval that waits for a person; it may answer at once, or later. What it throws or rejects with is
+   * reported, and the approval waits on. With `approve` it is never called.
+   */
+  readonly onRequest?: ((request: OpenRequest) => unknown) | undefined;
+  /**
+   * Told of faults that nobody awaits: secrets masked in the message, which is one line of at most 1,000 characters;
+   * `cause` is what was thrown, as it is. Default: process warnings, whose detail is the masked stack.
+   */
   readonly report?: Report | undefined;
-  /** Where plugins log to. Default: warnings and errors go to `report`. */
+  /** Where plugins log to. Default: warnings and errors go to `report`; debug and info need a `logger`. */
   readonly logger?: Logger | undefined;
   /** Turns that run side by side over all rooms. Default 4; in a room there is one at a time. */
   readonly maxConcurrentTurns?: number | undefined;
@@ -81,7 +89,8 @@ export interface Roomtap extends AsyncDisposable {
     /** Approvals that wait, oldest first. */
     open(): readonly OpenRequest[];
     /**
-     * Answers by exact id; the first answer wins, later ones learn the outcome.
+     * Answers by exact id; the first answer wins, later ones learn the outcome. It never throws.
+     * @param choice `once` or `deny`; a word that the request does not offer counts as `deny`
      * @param by names who answers; null when the host does
      */
     answer(id: string, choice: string, by?: string | null): AnswerResult;
@@ -102,10 +111,11 @@ type Closing = (graceMs?: number) => Promise<unknown>;
 
 /**
  * Puts the layers together and opens the rooms. What a dead host left open is settled before it resolves.
- * @throws RoomtapError of a bad option, plugin or config, and `database_in_use`, `log_*` for the database; nothing is
- * left open then
+ * @throws RoomtapError of a bad option (`invalid_params`, naming its path), plugin or config, and `database_in_use`,
+ * `log_*` for the database; nothing is left open then
  */
 export async function createRoomtap(options: RoomtapOptions): Promise<Roomtap> {
+  checkHostOptions(options);
   const closings: Closing[] = [];
   try {
     return await open(options, closings);
@@ -117,16 +127,17 @@ export async function createRoomtap(options: RoomtapOptions): Promise<Roomtap> {
 }
 
 async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomtap> {
-  const { clock = systemClock, ids = systemIds, report = warn, approve, onRequest } = options;
-  checkApprove(approve);
-  const redactor = createRedactor({ literals: literalsOf(options) });
+  const { clock = systemClock, ids = systemIds, approve, onRequest } = options;
+  const redactor = createRedactor({ literals: [...(options.secrets ?? []), ...secretsOfConfig(options)] });
+  const report = options.report === undefined ? warningReport(redactor) : maskedReport(options.report, redactor);
   const observers = new Observers({ clock, report });
   closings.push(async () => observers.close());
   const tap = new Tap({ clock, ids, redactor, activity: observers, report });
-  tap.requests.on("opened", (request) => {
-    if (approve === undefined) onRequest?.(request);
-    else tap.requests.answer(request.id, { choice: approve, reason: "policy" }, null);
-  });
+  tap.requests.on("opened", (request) =>
+    approve === undefined
+      ? onRequest?.(request)
+      : tap.requests.answer(request.id, { choice: approve, reason: "policy" }, null),
+  );
   const log = await openSqliteLog({ file: options.db, clock, report, busyTimeoutMs: options.busyTimeoutMs });
   closings.push(() => log.close());
   const runners = createRunners({ clock, report });
@@ -195,23 +206,6 @@ function definitionOf({ members, ...room }: RoomtapRoom, path: string, runners: 
     })),
   };
 }
-
-function checkApprove(approve: unknown): void {
-  if (approve === undefined || approve === "once" || approve === "deny") return;
-  throw new RoomtapError(
-    "invalid_params",
-    `approve: expected "once", "deny" or nothing, got ${JSON.stringify(approve)}`,
-  );
-}
-
-function literalsOf({ rooms, secrets = [] }: RoomtapOptions): readonly string[] {
-  const fromAgents = rooms.flatMap(({ members }) =>
-    members.flatMap(({ runner }) => (runner && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [])),
-  );
-  return [...secrets, ...fromAgents];
-}
-
-const warn: Report = ({ code, message }) => process.emitWarning(message, { type: "RoomtapWarning", code });
 
 // The host and what it is made of.
 export { parseConfig, readConfig, type ApprovePolicy, type HostConfig } from "./plugins/index.ts";

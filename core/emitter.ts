@@ -10,7 +10,7 @@ const mitt = (
 /** Tells in-process listeners; each is isolated from the others. Not the bus itself: nothing here is queued. */
 export interface Emitter<Events extends Record<string, unknown>> {
   /** Calls `listener` at each `name` until it is undone. Registered twice, it is called twice. */
-  on<Name extends keyof Events & string>(name: Name, listener: (event: Events[Name]) => void): Undo;
+  on<Name extends keyof Events & string>(name: Name, listener: (event: Events[Name]) => unknown): Undo;
   /** Calls the listeners in order of registration. A listener that throws or rejects is told to `onFault`. */
   emit<Name extends keyof Events & string>(name: Name, event: Events[Name]): void;
   /** Takes off all listeners. */
@@ -30,7 +30,7 @@ export function createEmitter<Events extends Record<string, unknown>>(
       // mitt calls listeners bare: a throw would skip the ones behind it, a rejection would go unhandled.
       const guarded = (event: Events[typeof name]): void => {
         try {
-          const result: unknown = (listener as (event: Events[typeof name]) => unknown)(event);
+          const result = listener(event);
           if (result instanceof Promise) result.catch((fault: unknown) => onFault(fault, name));
         } catch (fault) {
           onFault(fault, name);

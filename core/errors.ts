@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** What a code means, what to do about it, and the exit status the command gives for it (design: command line). */
+/** What a code means, what to do about it, and the exit status the command gives for it. */
 export interface ErrorEntry {
   readonly meaning: string;
   readonly remedy: string;
@@ -107,7 +107,7 @@ export const errorTable = {
     exit: 4,
   },
   plugin_failed: {
-    meaning: "A plugin's setup failed; nothing of it was left registered.",
+    meaning: "A plugin's setup failed with an error that is none of roomtap's; nothing of it was left registered.",
     remedy: "The message has the plugin's id and what it threw.",
     exit: 2,
   },
@@ -116,19 +116,14 @@ export const errorTable = {
     remedy: "Read the log from the position in the answer and decide anew.",
     exit: 4,
   },
-  room_conflict: {
-    meaning: "A room of this id exists with another name or other members.",
-    remedy: "Use its present name and members, or another room_id.",
-    exit: 2,
-  },
   room_full: {
     meaning: "The room's log reached its quota of 100,000 rows or 256 MiB.",
     remedy: "Go on in a new room; this one stays readable.",
     exit: 1,
   },
   runner_not_installed: {
-    meaning: "The runner's program or package is not installed.",
-    remedy: "Install it, or choose another runner (demo: --runner scripted).",
+    meaning: "The demo's agent is not installed: it comes with a clone of the repository, not with the package.",
+    remedy: "Add --runner scripted, which needs no agent, or run npm ci in a clone of the repository.",
     exit: 2,
   },
   session_busy: {

@@ -16,16 +16,22 @@ export interface TurnMember {
   readonly display_name: string;
 }
 
-/** A question of an agent to people. `params` without `session_id`; the host picks the fields it knows. */
+/** A question of an agent to people. */
 export interface Question {
   readonly method: "approval";
+  /**
+   * What is to be approved; other fields reach nobody:
+   * - `tool_id`, `tool_name`: the call it is about; an id that was not heard of opens the call under that name
+   * - `command`, `description`: texts for people, up to 65,536 UTF-16 units each; a longer one can only be denied
+   * - `choices`: what may be answered, of `once` and `deny`; both when absent, and `deny` always
+   */
   readonly params: JsonObject;
 }
 
 /** The one outcome of a question. */
 export interface RequestOutcome {
   readonly outcome: RequestOutcomeWord;
-  /** Of an approval: `once`, `session`, `always` or `deny`. */
+  /** What was answered: `once` or `deny`. Absent when nobody answered. */
   readonly choice?: string | undefined;
   readonly reason?: string | undefined;
   /** Who answered; null when the host did. */
@@ -34,16 +40,22 @@ export interface RequestOutcome {
 
 /** What became of a frame. All but `written` and `held` had no effect and were counted. */
 export type WriteResult =
+  /** It left. A frame of a type that roomtap does not know leaves too, and makes no event. */
   | "written"
   /** Text that may begin a secret, or half a surrogate pair: it leaves with what decides it. */
   | "held"
   /** The attempt has settled, or is about to. */
   | "late_frame"
+  /** It names a session that is not the attempt's. A runner's frames name none, so it does not meet this. */
   | "unknown_session"
-  /** Not shaped as its type asks: the message of the notice says how. */
+  /**
+   * A delta without `text`, a tool frame without a `tool_id` of 1 to 512 characters, a start beyond 1,024 open calls, a
+   * type that only the host may build, or no frame at all.
+   */
   | "invalid_frame"
-  /** A second end or start of a tool call. */
+  /** The tool call has ended before. */
   | "duplicate_end"
+  /** The tool call has started before. */
   | "duplicate_start";
 
 /** One turn as its runner sees it. */

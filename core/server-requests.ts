@@ -75,16 +75,16 @@ export class ServerRequests {
     this.#ids = parts.ids;
     this.#events = createEmitter((fault) => {
       // Whoever was to be told knows nothing of it; requests can be listed and answered all the same.
-      const message = `who is told of requests threw: ${messageOf(fault)}`;
+      const message = `a listener to requests failed: ${messageOf(fault)}`;
       parts.report({ code: "request_listener_threw", message, cause: fault });
     });
   }
 
   /**
    * Tells of each request right behind its frame (`opened`; a listener may answer at once), and of its one outcome
-   * (`resolved`). Undone by what it returns.
+   * (`resolved`). A listener that throws or rejects is reported. Undone by what it returns.
    */
-  on<Name extends "opened" | "resolved">(name: Name, listener: (event: RequestEvents[Name]) => void): Undo {
+  on<Name extends "opened" | "resolved">(name: Name, listener: (event: RequestEvents[Name]) => unknown): Undo {
     return this.#events.on(name, listener);
   }
 

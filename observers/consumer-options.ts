@@ -38,11 +38,15 @@ export function boundsOf(options: ConsumerOptions): QueueBounds {
   };
 }
 
-/** @throws RoomtapError `invalid_params` naming the option, what was expected and what was found */
+/**
+ * Checks what a consumer is registered with. Strict: an option that does not exist is an error.
+ * @throws RoomtapError `unknown_kind`; `invalid_params` naming the option, what was expected and what was found
+ */
 export function checkConsumerOptions(options: ConsumerOptions): void {
+  const misshapen = shapeProblem(options);
+  if (misshapen !== null) throw new RoomtapError("invalid_params", misshapen);
   const { maxBytes = consumerDefaults.maxBytes } = options;
   const problem =
-    (options.id === "" ? "id is a text that is not empty" : null) ??
     unknownWord("grants", options.grants ?? [], grantWords) ??
     unknownWord("payload", options.payload === undefined ? [] : [options.payload], levelWords) ??
     bad("maxEvents", options.maxEvents, 1, 1_048_576) ??
@@ -58,6 +62,31 @@ export function checkConsumerOptions(options: ConsumerOptions): void {
       `consumer ${options.id}: no kind "${unknown}"; known: ${activityKinds.join(", ")}`,
     );
   }
+}
+
+const optionNames: readonly string[] = [
+  "id",
+  "kinds",
+  "rooms",
+  "grants",
+  "payload",
+  "maxEvents",
+  "maxBytes",
+  "maxEventBytes",
+  "stallMs",
+  "handler",
+] satisfies readonly (keyof ConsumerOptions)[];
+
+/** What is wrong with options from a caller that no compiler has checked; null when nothing is. */
+function shapeProblem(given: unknown): string | null {
+  if (typeof given !== "object" || given === null) return `a consumer: expected { id, handler }, got ${typeof given}`;
+  const { id, handler, ...rest } = given as { readonly [name: string]: unknown };
+  if (typeof id !== "string" || id === "") return `a consumer: id: expected a text that is not empty, got ${typeof id}`;
+  if (typeof handler !== "function") return `consumer ${id}: handler: expected a function, got ${typeof handler}`;
+  const unknown = Object.keys(rest).find((name) => !optionNames.includes(name));
+  if (unknown !== undefined) return `consumer ${id}: ${unknown}: no such option; known: ${optionNames.join(", ")}`;
+  const noList = ["kinds", "rooms", "grants"].find((name) => rest[name] !== undefined && !Array.isArray(rest[name]));
+  return noList === undefined ? null : `consumer ${id}: ${noList}: expected a list, got ${typeof rest[noList]}`;
 }
 
 const grantWords: readonly Grant[] = ["reasoning", "approvals", "full"];

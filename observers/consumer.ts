@@ -3,6 +3,7 @@ import {
   consumerDefaults,
   envelopeBytes,
   kindIndex,
+  messageOf,
   type ActivityEvent,
   type ActivityKind,
   type Attempt,
@@ -281,8 +282,9 @@ export class Consumer implements Losses {
   }
 
   #onFailure(failure: Failure, cause: unknown): void {
-    if (failure === "thrown") this.#reportOnce("handler_threw", "its handler threw", cause);
-    else if (failure === "rejected") this.#reportOnce("handler_rejected", "its handler rejected", cause);
+    if (failure === "thrown") this.#reportOnce("handler_threw", `its handler threw: ${messageOf(cause)}`, cause);
+    else if (failure === "rejected")
+      this.#reportOnce("handler_rejected", `its handler rejected: ${messageOf(cause)}`, cause);
     else this.#reportOnce("stalled", "a call of its handler has run for longer than stallMs");
   }
 

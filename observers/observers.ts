@@ -49,10 +49,10 @@ export class Observers implements ActivitySink {
    * @throws RoomtapError `duplicate_id`, `unknown_kind`, `invalid_params`
    */
   observe(options: ConsumerOptions): Subscription {
+    checkConsumerOptions(options);
     if (this.#consumers.has(options.id)) {
       throw new RoomtapError("duplicate_id", `a consumer with the id ${options.id} is registered already`);
     }
-    checkConsumerOptions(options);
     const consumer = new Consumer(options, {
       ring: this.#ring,
       clock: this.#clock,

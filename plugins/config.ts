@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { idSchema, limits, messageOf, RoomtapError, secretsOfEnvironment } from "../core/index.ts";
+import { idSchema, limits, messageOf, RoomtapError, secretsOfEnvironment, type Runner } from "../core/index.ts";
 import { readRoster } from "../rooms/index.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
 
@@ -105,9 +105,16 @@ function placed(member: MemberConfig, folder: string): MemberConfig {
   return { ...member, runner: { ...runner, cwd: resolve(folder, runner.cwd) } };
 }
 
+/** Rooms whose members may have agents: a config, or what `createRoomtap` is given. */
+interface WithAgents {
+  readonly rooms: readonly {
+    readonly members: readonly { readonly runner?: RunnerConfig | Runner | null | undefined }[];
+  }[];
+}
+
 /** The secrets that a config gives to agents: values of their environments whose names say so. */
-export function secretsOfConfig({ rooms }: HostConfig): readonly string[] {
+export function secretsOfConfig({ rooms }: WithAgents): readonly string[] {
   return rooms.flatMap(({ members }) =>
-    members.flatMap(({ runner }) => (runner?.kind === "acp" ? secretsOfEnvironment(runner.env ?? {}) : [])),
+    members.flatMap(({ runner }) => (runner && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [])),
   );
 }

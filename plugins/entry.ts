@@ -57,7 +57,9 @@ function isStandardSchema(value: unknown): boolean {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 }
 
-function shown(value: unknown): string {
+/** What was found, for a message: short texts and numbers as they are, of all else its type. */
+export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 80));
-  return value === null ? "null" : typeof value;
+  if (typeof value === "number" || typeof value === "boolean" || value === null) return String(value);
+  return Array.isArray(value) ? "a list" : typeof value;
 }

@@ -41,8 +41,8 @@ export class PluginHost {
 
   /**
    * Checks the plugin and its config and sets it up. A failure leaves nothing of it behind.
-   * @throws RoomtapError `invalid_plugin`, `duplicate_id`, `invalid_config`, `plugin_failed`; `closed` when it was
-   * unloaded meanwhile
+   * @throws RoomtapError `invalid_plugin`, `duplicate_id`, `invalid_config`; of its setup the code of a RoomtapError
+   * (`unknown_kind`, ...), else `plugin_failed`; `closed` when it was unloaded meanwhile
    */
   async load(entry: PluginEntry): Promise<void> {
     const plugin = checkPlugin(entry.plugin);
@@ -56,8 +56,7 @@ export class PluginHost {
       await plugin.setup(this.#context(loaded, entry.grants ?? []), config);
     } catch (fault) {
       await this.unload(id);
-      if (fault instanceof RoomtapError && fault.code === "invalid_config") throw fault;
-      throw new RoomtapError("plugin_failed", `plugin ${id}: ${messageOf(fault)}`, { cause: fault });
+      throw setupFault(id, fault);
     }
     if (loaded.unloading !== null) throw new RoomtapError("closed", `plugin ${id} was unloaded while it was set up`);
   }
@@ -128,6 +127,16 @@ export class PluginHost {
       },
     };
   }
+}
+
+/** What a setup threw, with the plugin's id in its message. A code of roomtap's own stays what it is. */
+function setupFault(id: string, fault: unknown): RoomtapError {
+  const message = messageOf(fault);
+  if (!(fault instanceof RoomtapError)) {
+    return new RoomtapError("plugin_failed", `plugin ${id}: ${message}`, { cause: fault });
+  }
+  const isNamed = [":", " "].some((end) => message.startsWith(`plugin ${id}${end}`));
+  return isNamed ? fault : new RoomtapError(fault.code, `plugin ${id}: ${message}`, { cause: fault });
 }
 
 function refuseHandler({ id, controller, subscriptions }: Loaded, handler: unknown): void {

@@ -11,6 +11,7 @@ export {
 export { demoConfig, demoRoomId, demoText, parseLine, type ConsoleLine } from "./console/index.ts";
 export type { PluginEntry } from "./entry.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
+export { checkHostOptions } from "./host-options.ts";
 export {
   logCommand,
   replayCommand,
@@ -20,6 +21,7 @@ export {
   type LookOptions,
   type ReplayOptions,
 } from "./inspector/index.ts";
+export { maskedReport, warningReport } from "./notices.ts";
 export { StreamOutput, type Output } from "./output.ts";
 export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
 export {

@@ -32,6 +32,7 @@ export interface PluginContext {
   ): Undo;
   /** Calls `undo` at unload, before what was registered earlier is undone. */
   defer(undo: () => unknown): void;
+  /** The host's logger. A host without one reports warnings and errors as notices, and drops debug and info. */
   readonly logger: Logger;
   readonly clock: Clock;
   /** Aborted when the plugin is unloaded, before anything of it is undone. */

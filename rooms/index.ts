@@ -28,7 +28,8 @@ export { parseRow, type StoredRow } from "./stored-row.ts";
 export { openSqliteLog, SqliteRoomLog, type SqliteLogOptions } from "./sqlite/log.ts";
 export { type OpenOptions } from "./sqlite/open.ts";
 export { type Quota } from "./sqlite/quota.ts";
-export { openSqliteLogReader, SqliteLogReader } from "./sqlite/reader.ts";
+export { openSqliteLogReader } from "./open-reader.ts";
+export { SqliteLogReader } from "./sqlite/reader.ts";
 export { verifyLog, type OpenTurn, type RoomVerdict, type VerifiableLog, type VerifyProblem } from "./verify.ts";
 
 // What follows from a log, purely: ids, rosters, mentions, the fold, the plan.

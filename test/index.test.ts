@@ -3,9 +3,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createRoomtap,
   definePlugin,
+  openSqliteLogReader,
   systemClock,
   type ActivityEvent,
   type Clock,
+  type Notice,
   type OpenRequest,
   type Roomtap,
   type RoomtapOptions,
@@ -87,6 +89,55 @@ describe("a host", () => {
     expect(await tap.finish()).toEqual([]);
     await tap.close();
     expect(payloadOf(events, "request.resolved")).toMatchObject({ by: { origin: "ada" } });
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ["rejects", () => Promise.reject(new Error("no pager"))],
+    [
+      "throws",
+      () => {
+        throw new Error("no pager");
+      },
+    ],
+  ])("reports an onRequest that %s, and the approval waits on", async (_, onRequest) => {
+    const notices: Notice[] = [];
+    const { tap } = await open({ onRequest, report: (notice) => void notices.push(notice) });
+    await tap.room("r1").post({ text: "@a hello" });
+    await tap.quiet();
+    expect(tap.requests.answer(tap.requests.open()[0]?.id ?? "", "once").status).toBe("ok");
+    await tap.finish();
+    await tap.close();
+    const message = "a listener to requests failed: no pager";
+    expect(notices).toMatchObject([{ code: "request_listener_threw", message }]);
+  });
+
+  it("takes a choice that no request offers for deny", async () => {
+    const { tap } = await open();
+    await tap.room("r1").post({ text: "@a hello" });
+    await tap.quiet();
+    const outcome = { outcome: "denied", choice: "deny", by: null };
+    expect(tap.requests.answer(tap.requests.open()[0]?.id ?? "", "yes")).toEqual({ status: "ok", outcome });
+  });
+
+  it("I13 reports what a handler threw without the secrets in it", async () => {
+    const notices: Notice[] = [];
+    const { tap } = await open({
+      approve: "deny",
+      secrets: ["not a word 4711"],
+      report: (each) => void notices.push(each),
+    });
+    tap.observe({
+      id: "broken",
+      kinds: ["turn.started"],
+      handler: () => {
+        throw new Error("lost\nnot a word 4711");
+      },
+    });
+    await tap.room("r1").post({ text: "@a hello" });
+    await tap.finish();
+    await tap.close();
+    const message = "consumer broken: its handler threw: lost [redacted]";
+    expect(notices).toMatchObject([{ code: "handler_threw", subject: "broken", message }]);
   });
 
   it("finishes without a person: what waits is cancelled and told", async () => {
@@ -208,9 +259,92 @@ describe("a host that cannot be opened", () => {
     await (await createRoomtap({ db, rooms: someRooms })).close();
   });
 
+  it.each<readonly [string, object | undefined, string | RegExp]>([
+    ["no options", undefined, "expected options: { db, rooms }, got undefined"],
+    ["no db", { db: undefined }, 'db: expected the path of a database, or ":memory:", got undefined'],
+    ["no rooms", { rooms: undefined }, "rooms: expected a list of rooms, got undefined"],
+    ["rooms by id", { rooms: { r1: {} } }, "rooms: expected a list of rooms, got object"],
+    ["an unknown option", { plugin: [] }, "plugin: unknown key"],
+    [
+      "an id that is none",
+      { rooms: [{ room_id: "a b", members: [] }] },
+      /^rooms\[0\]\.room_id: expected 1 to 128 .*, got "a b"$/,
+    ],
+    ["no members", { rooms: [{ room_id: "r1" }] }, "rooms[0].members: expected a list of members, got undefined"],
+    [
+      "a key of a member",
+      { rooms: [{ room_id: "r1", members: [{ handel: "a" }] }] },
+      "rooms[0].members[0].handel: unknown key",
+    ],
+    [
+      "a runner by name",
+      { rooms: [{ room_id: "r1", members: [member("a", "acp" as never)] }] },
+      /^rooms\[0\]\.members\[0\]\.runner: expected .*, got "acp"$/,
+    ],
+    [
+      "a runner that cannot end",
+      { rooms: [{ room_id: "r1", members: [member("a", { kind: "own", run: async () => ({}) } as never)] }] },
+      /runner: expected .*, got one without close$/,
+    ],
+    [
+      "a runner of another kind",
+      { rooms: [{ room_id: "r1", members: [member("a", { kind: "llm" } as never)] }] },
+      /runner: expected .*, got one of kind "llm" without run$/,
+    ],
+    ["a bare plugin", { plugins: [bad] }, "plugins[0]: expected an entry, got a bare plugin: write { plugin: ... }"],
+    ["an entry without a plugin", { plugins: [{}] }, "plugins[0].plugin: expected a plugin, got undefined"],
+    [
+      "an unknown grant",
+      { plugins: [{ plugin: bad, grants: ["all"] }] },
+      'plugins[0].grants[0]: expected reasoning, approvals or full, got "all"',
+    ],
+    ["one secret, which is not told", { secrets: "correct horse" }, "secrets: expected a list of texts, got string"],
+    ["a report that is none", { report: console }, "report: expected a function, got object"],
+    [
+      "half a logger",
+      { logger: { info: () => 0 } },
+      "logger: expected a logger with debug, info, warn, error, got object",
+    ],
+    ["no time", { busyTimeoutMs: -1 }, "busyTimeoutMs: expected 0 or more milliseconds, got -1"],
+    ["no clock", { clock: Date }, /^clock: expected a clock with now, /],
+  ])("names the path, what was expected and what was found: %s", async (_, change, message) => {
+    const options = change === undefined ? undefined : { db: ":memory:", rooms: someRooms, ...change };
+    const opening = createRoomtap(options as RoomtapOptions);
+    await expect(opening).rejects.toMatchObject({
+      code: "invalid_params",
+      message: typeof message === "string" ? message : (expect.stringMatching(message) as string),
+    });
+  });
+
   it("says that another one has the database", async () => {
     const db = join(temporaryFolder(), "room.db");
     await open({ db });
     await expect(createRoomtap({ db, rooms: someRooms })).rejects.toMatchObject({ code: "database_in_use" });
+  });
+});
+
+describe("an entrance", () => {
+  it.each<readonly [string, unknown, string | RegExp]>([
+    ["nothing", undefined, "a consumer: expected { id, handler }, got undefined"],
+    ["no id", { handler: () => 0 }, "a consumer: id: expected a text that is not empty, got undefined"],
+    ["no handler", { id: "c" }, "consumer c: handler: expected a function, got undefined"],
+    ["one kind", { id: "c", handler: () => 0, kinds: "gap" }, "consumer c: kinds: expected a list, got string"],
+    [
+      "an unknown option",
+      { id: "c", handler: () => 0, kind: [] },
+      /^consumer c: kind: no such option; known: id, kinds, /,
+    ],
+  ])("of observers refuses %s", async (_, options, message) => {
+    const { tap } = await open();
+    expect(() => tap.observe(options as never)).toThrow(message);
+    expect(() => tap.observe(options as never)).toThrow(expect.objectContaining({ code: "invalid_params" }) as Error);
+  });
+
+  it.each<readonly [string, unknown, string]>([
+    ["a path", "x.db", "openSqliteLogReader: expected { file, clock }, got string"],
+    ["no file", { clock: systemClock }, "file: expected the path of a database, got undefined"],
+    ["no clock", { file: "x.db" }, "clock: expected a clock, such as systemClock, got undefined"],
+  ])("of logs refuses %s", async (_, options, message) => {
+    await expect(openSqliteLogReader(options as never)).rejects.toMatchObject({ code: "invalid_params", message });
   });
 });

@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { localLinks } from "./support/markdown.ts";
 import { filesUnder, readText, rootFolder } from "./support/repository.ts";
@@ -36,6 +38,24 @@ describe("the repository", () => {
 
   it("locks packages without the hosts they were downloaded from", () => {
     expect(places(["package-lock.json"], /https?:.*\.tgz/)).toEqual([]);
+  });
+
+  it("packs the build with its declarations, and nothing else that it is made of", async () => {
+    const pack = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+    const { stdout } = await promisify(execFile)("npm", pack, { cwd: rootFolder });
+    const [{ files = [] } = {}] = JSON.parse(stdout) as { readonly files?: readonly { readonly path: string }[] }[];
+    const paths = files.map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        "dist/index.js",
+        "dist/index.d.ts",
+        "dist/bin.js",
+        "package.json",
+        "README.md",
+        "LICENSE",
+      ]),
+    );
+    expect(paths.filter((path) => /(^|\/)test|\.map$|(?<!\.d)\.ts$|^(?!dist\/).*\//.test(path))).toEqual([]);
   });
 
   it("links to files that are there", () => {

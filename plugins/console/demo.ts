@@ -32,11 +32,7 @@ type DemoRunner = NonNullable<HostConfig["rooms"][number]["members"][number]["ru
 
 function acpRunners(agent: string | undefined): Runners {
   if (agent === undefined) {
-    throw new RoomtapError(
-      "runner_not_installed",
-      "the demo's agent (a development dependency) is not installed; in a clone of the repository npm ci installs it, " +
-        "and everywhere this runs without it: roomtap demo --runner scripted",
-    );
+    throw new RoomtapError("runner_not_installed", "the demo's agent, a development dependency, is not installed here");
   }
   const runner = { kind: "acp", command: process.execPath, args: [agent] } as const;
   return [runner, runner];

@@ -15,7 +15,7 @@ export interface AgentProcess {
   readonly stdout: Readable;
   /** How it ended, as part of a sentence: `exited with code 1`. Settles once, also when it could not be started. */
   readonly ended: Promise<string>;
-  /** The last lines of its standard error, for an error text; "" when it wrote none. */
+  /** The telling lines at the end of its standard error, for an error text; "" when it wrote none. */
   lastLines(): string;
   /** Closes its input; after `graceMs` sends SIGTERM, after as long again SIGKILL. Resolves when it has ended. */
   end(graceMs: number): Promise<void>;
@@ -59,7 +59,7 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
     stdin: child.stdin,
     stdout: child.stdout,
     ended,
-    lastLines: () => tail.toString("utf8").trimEnd().split("\n").slice(-maxTailLines).join("\n"),
+    lastLines: () => tellingLines(tail.toString("utf8"), maxTailLines).join("\n"),
     async end(graceMs) {
       child.stdin.end();
       if ((await within(clock, graceMs, ended)) !== undefined) return;
@@ -69,6 +69,21 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
       await ended;
     },
   };
+}
+
+/**
+ * Of a text's lines those that tell most, `count` at most, in their order: lines that speak of an error before others,
+ * later ones before earlier ones. A stack trace is longer than that and has its reason on top.
+ */
+export function tellingLines(text: string, count: number): readonly string[] {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== "");
+  const speaks = lines.map((line) => /error\b/i.test(line));
+  const places = [...lines.keys()].toReversed();
+  const chosen = [...places.filter((at) => speaks[at]), ...places.filter((at) => !speaks[at])].slice(0, count);
+  return lines.filter((_, at) => chosen.includes(at));
 }
 
 /** What the config names, plus PATH and HOME: nothing else of the host's environment reaches an agent. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { RoomtapError } from "../../core/index.ts";
-import { firstProblem, scriptSchema, type Script } from "./script.ts";
+import { firstProblem } from "./first-problem.ts";
+import { scriptSchema, type Script } from "./script.ts";
 
 /** An agent that speaks the Agent Client Protocol on its standard input and output. */
 export interface AcpConfig {

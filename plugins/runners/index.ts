@@ -8,6 +8,7 @@ export {
   type RunnerConfig,
   type ScriptedConfig,
 } from "./config.ts";
+export { firstProblem } from "./first-problem.ts";
 export { createRunners, type Runners, type RunnersOptions } from "./runners.ts";
-export { firstProblem, parseScript, scriptLimits, scriptSchema, type Script, type Step } from "./script.ts";
+export { parseScript, scriptLimits, scriptSchema, type Script, type Step } from "./script.ts";
 export { createScriptedRunner, type ScriptedOptions } from "./scripted.ts";

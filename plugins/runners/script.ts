@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { toolOutcomes, type JsonObject, type ToolOutcome } from "../../core/index.ts";
+import { firstProblem } from "./first-problem.ts";
 
 /** Bounds of a script. A script beyond one of them is not valid. */
 export const scriptLimits = {
@@ -96,23 +97,6 @@ export const scriptSchema: z.ZodType<Script> = z
 export function parseScript(value: unknown): { ok: true; script: Script } | { ok: false; problem: string } {
   const parsed = scriptSchema.safeParse(value);
   return parsed.success ? { ok: true, script: parsed.data } : { ok: false, problem: firstProblem(parsed.error, []) };
-}
-
-/**
- * `steps[3].tool.ms: Invalid input: ...`: the first problem of a parse, below `root`. A key that is unknown comes before
- * one that is missing: it may be the same one, misspelt.
- */
-export function firstProblem(error: z.ZodError, root: readonly string[]): string {
-  const unknown = error.issues.find((each) => each.code === "unrecognized_keys");
-  if (unknown !== undefined) return `${pathText([...root, ...unknown.path, ...unknown.keys.slice(0, 1)])}: unknown key`;
-  const issue = error.issues[0];
-  const path = pathText([...root, ...(issue?.path ?? [])]);
-  const message = issue?.message ?? "not valid";
-  return path === "" ? message : `${path}: ${message}`;
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  return path.map((key, at) => (typeof key === "number" ? `[${key}]` : `${at > 0 ? "." : ""}${String(key)}`)).join("");
 }
 
 function countPlayed(steps: readonly Step[]): number {

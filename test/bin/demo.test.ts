@@ -137,11 +137,12 @@ describe("where the demo's agent is not installed", () => {
   it.each([["demo"], ["up", "--demo"]])("%s says so, and what runs instead", async (...args) => {
     const { status, stdout, stderr } = await runCommand(args, { file: install() });
     expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^roomtap: runner_not_installed: [^\n]*roomtap demo --runner scripted[^\n]*\n$/);
+    expect(stderr).toMatch(/^roomtap: runner_not_installed: [^\n]*--runner scripted[^\n]*\n$/);
+    expect(stderr.split("--runner").length).toBe(2);
   });
 
-  it("the scripted demo runs", async () => {
-    expect((await runCommand(scripted, { file: install() })).status).toBe(0);
+  it.each([scripted, ["up", "--demo", "--runner", "scripted"]])("the scripted demo runs: %s", async (...args) => {
+    expect((await runCommand(args, { file: install() })).status).toBe(0);
   });
 });
 

@@ -5,6 +5,7 @@ import { connect } from "../../rooms/sqlite/database.ts";
 import { describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../rooms/index.ts";
 import { commandFile, runCommand } from "../support/command.ts";
+import { readText } from "../support/repository.ts";
 import { loopClock, openLog, roomOf, settleOf, startOf, temporaryFolder } from "../support/open-log.ts";
 
 /** One line on stderr that says what is wrong and what to do, and nothing else. */
@@ -31,6 +32,7 @@ describe("wrong usage", () => {
     ],
     ["neither a config nor the demo", ["up"], /invalid_params: up takes either --config FILE or --demo/],
     ["both", ["up", "--demo", "--config", "a"], /invalid_params: up takes either/],
+    ["a runner beside a config", ["up", "--config", "a", "--runner", "acp"], /invalid_params: --runner is for --demo/],
     ["a config that is not there", ["up", "--config", "none.json"], /invalid_config: none\.json: ENOENT/],
     [
       "a masking config that is not there",
@@ -64,6 +66,9 @@ describe("wrong usage", () => {
     expect([help.status, help.stderr]).toEqual([0, ""]);
     for (const command of ["demo", "up", "rooms", "log", "replay", "verify"])
       expect(help.stdout).toContain(`\n  ${command} `);
+    const { version } = JSON.parse(readText("package.json")) as { version: string };
+    expect(await runCommand(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
+    expect((await runCommand(["log", "--help"])).stdout).not.toContain("default");
   });
 });
 

@@ -45,10 +45,10 @@ describe("handlers that misbehave", () => {
       hangs: { ...none, stalled: 1 },
     });
     expect([text, numbersOf(healthy.events)]).toEqual(["mmmm", upTo(10)]);
-    expect(bus.notices.map(({ code, subject }) => [code, subject])).toEqual([
-      ["handler_threw", "throws"],
-      ["handler_rejected", "rejects"],
-      ["stalled", "hangs"],
+    expect(bus.notices.map(({ code, subject, message }) => [code, subject, message])).toEqual([
+      ["handler_threw", "throws", "consumer throws: its handler threw: no"],
+      ["handler_rejected", "rejects", "consumer rejects: its handler rejected: no"],
+      ["stalled", "hangs", "consumer hangs: a call of its handler has run for longer than stallMs"],
     ]);
   });
 

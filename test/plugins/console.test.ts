@@ -44,7 +44,7 @@ describe("the demo's config", () => {
     expect(() => demoConfig("acp", undefined)).toThrow(
       expect.objectContaining({
         code: "runner_not_installed",
-        message: expect.stringContaining("roomtap demo --runner scripted") as string,
+        remedy: expect.stringContaining("--runner scripted") as string,
       }) as Error,
     );
   });

@@ -69,7 +69,7 @@ describe("loading", () => {
       { ...idle, id: "x".repeat(65) },
       `plugin "${"x".repeat(65)}": ${idMust} "${"x".repeat(65)}"`,
     ],
-    ["no version", { ...idle, version: 1 }, 'plugin "idle": expected version: a string, got number'],
+    ["no version", { ...idle, version: 1 }, 'plugin "idle": expected version: a string, got 1'],
     ["no setup", { ...idle, setup: "now" }, 'plugin "idle": expected setup: a function, got "now"'],
     [
       "a config that is no schema",
@@ -99,7 +99,7 @@ describe("loading", () => {
       setup: (context: PluginContext) => void context.on("tool.finished" as "gap", () => undefined),
     };
     await expect(host.load({ plugin })).rejects.toMatchObject({
-      code: "plugin_failed",
+      code: "unknown_kind",
       message: expect.stringMatching(
         /^plugin idle: no activity kind matches "tool\.finished"; known: turn\.started, /,
       ) as string,
@@ -311,10 +311,16 @@ describe("a context", () => {
     const { logger } = await loadOpen(host);
     logger.info("nobody hears this");
     logger.warn("careful");
-    logger.error("broken");
+    logger.error("broken", { port: 80, cause: new Error("in use"), password: "hunter2" });
+    logger.error("odd", { big: 1n });
     expect(bus.notices).toEqual([
-      { code: "plugin_warning", message: "careful", subject: "p" },
-      { code: "plugin_error", message: "broken", subject: "p" },
+      { code: "plugin_warning", message: "plugin p: careful", subject: "p" },
+      {
+        code: "plugin_error",
+        message: 'plugin p: broken {"port":80,"cause":"in use","password":"[redacted]"}',
+        subject: "p",
+      },
+      { code: "plugin_error", message: 'plugin p: odd {"unserialisable":true}', subject: "p" },
     ]);
   });
 

@@ -209,6 +209,14 @@ describe("verify", () => {
     expect(output.notes).toEqual([]);
   });
 
+  it("names no open turn of a room with a bad row: it may have settled behind it", async () => {
+    const db = await writeFile("find me here");
+    damage(db, '"status":"completed","text":"find me here"', '"status":"completed","text":"find me hero"');
+    const output = collectedOutput();
+    expect(await verifyCommand({ db, json: false }, output)).toBe(1);
+    expect(output.lines).toEqual([expect.stringMatching(/^r1: row 2 is bad \(hash\): /)]);
+  });
+
   it("C-073 is 1 for one changed byte, and names the row", async () => {
     const db = await writeFile("find me here");
     damage(db, '"status":"completed","text":"find me here"', '"status":"completed","text":"find me hers"');

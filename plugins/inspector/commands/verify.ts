@@ -6,8 +6,8 @@ import type { LookOptions } from "../look-options.ts";
 import { withLog } from "../open-log.ts";
 
 /**
- * Checks every row of every room, a line for each room and each open turn. 0: all is right, open turns or not; 1: a row is
- * not as it was written; 4: the file cannot be read there.
+ * Checks every row of every room, a line for each room, and one for each open turn of a room without a problem. 0: all is
+ * right, open turns or not; 1: a row is not as it was written; 4: the file cannot be read there.
  */
 export async function verifyCommand({ db, json }: LookOptions, { out, note }: Output): Promise<number> {
   return withLog(db, async (log) => {
@@ -25,12 +25,12 @@ export async function verifyCommand({ db, json }: LookOptions, { out, note }: Ou
 }
 
 function linesOf({ room_id, rows, log_hash, digest, open_turns, problem }: RoomVerdict): readonly string[] {
+  if (problem !== null) {
+    // Turns that look open here may have settled behind the bad row. What stands in that row may be anything.
+    return [`${room_id}: row ${problem.seq} is bad (${problem.kind}): ${oneLine(problem.message)}`];
+  }
   const open = open_turns.map(
     (turn) => `${room_id}: open turn ${turn.turn_id} of ${turn.member_id} since row ${turn.seq}`,
   );
-  if (problem !== null) {
-    // What stands in a damaged row may be anything.
-    return [`${room_id}: row ${problem.seq} is bad (${problem.kind}): ${oneLine(problem.message)}`, ...open];
-  }
   return [`${room_id}: ${rows} rows, all right, log_hash ${log_hash}, digest ${digest}`, ...open];
 }

@@ -80,6 +80,11 @@ describe("an ACP agent's process", () => {
       { mode: "quit" },
       /exited with code 3; its last lines: no model is configured$/,
     ],
+    [
+      "a program that is not there, whose reason stands above a stack",
+      { config: { args: ["/no/such/agent.js"] } },
+      /exited with code 1; its last lines: Error: Cannot find module '\/no\/such\/agent\.js'\n/,
+    ],
     ["one that speaks another version", { mode: "old" }, /speaks version 0 of ACP, roomtap version 1$/],
     ["arguments no process can have", { config: { args: ["\0"] } }, /could not be started: /],
   ])("makes the member unavailable: %s", async (_, setup: ToldOptions, error) => {
