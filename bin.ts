@@ -14,12 +14,15 @@ import {
   type ActivityEvent,
   type OpenRequest,
 } from "./core/index.ts";
-import { createRoomtap, type Roomtap } from "./index.ts";
+import { createRoomtap, type LeaseWait, type Roomtap } from "./index.ts";
 import {
   acpExampleAgent,
+  approvalLines,
   cards,
+  carryOut,
   demoConfig,
   demoRoomId,
+  demoScenes,
   demoText,
   logCommand,
   oneLine,
@@ -28,19 +31,19 @@ import {
   readConfig,
   replayCommand,
   roomsCommand,
+  roundsConfig,
+  roundsTexts,
   secretsOfConfig,
   StreamOutput,
   verifyCommand,
   type ApprovePolicy,
+  type DemoScene,
   type HostConfig,
   type PluginEntry,
 } from "./plugins/index.ts";
 
 /** How long agents may take to end when the command is interrupted. */
 const interruptGraceMs = 5_000;
-
-/** Longest question of an agent in a note. UTF-16 units. */
-const maxQuestionUnits = 200;
 
 /** Data on stdout, a line each; notes on stderr. */
 const output = new StreamOutput(process.stdout, process.stderr);
@@ -94,6 +97,7 @@ async function withHost(run: HostRun, use: (tap: Roomtap, stop: AbortSignal) => 
       plugins: run.plugins,
       secrets: secretsOfEnvironment(process.env),
       onRequest: run.onRequest,
+      onWait: tellWait,
       report: ({ message }) => output.note(`note: ${message}`),
     });
     try {
@@ -110,27 +114,40 @@ async function withHost(run: HostRun, use: (tap: Roomtap, stop: AbortSignal) => 
   }
 }
 
+/** Another process drives the room: posts are taken meanwhile, and it goes on here when the lease can be had. */
+function tellWait(roomId: string, { process: holder, inMs }: LeaseWait): void {
+  const who = holder === null ? "another process" : `process ${holder.pid}`;
+  output.note(
+    `#${roomId}: ${who} drives it; it is taken over here ${Math.ceil(inMs / 1_000)} s after its last sign of life`,
+  );
+}
+
 /** The status of a command whose output found no reader, or no room. */
 function lostStatus(): number {
   return output.hasLeft ? 0 : 1;
 }
 
 interface DemoOptions {
-  readonly runner: "acp" | "scripted";
+  readonly runner?: "acp" | "scripted";
+  readonly scene: DemoScene;
   readonly db?: string;
   readonly approve: ApprovePolicy;
   readonly json?: boolean;
 }
 
-async function demo({ runner, db, approve, json }: DemoOptions): Promise<number> {
-  const config = demoConfig(runner, acpExampleAgent());
+async function demo({ runner, scene, db, approve, json }: DemoOptions): Promise<number> {
+  if (scene === "rounds" && runner === "acp") {
+    throw new RoomtapError("invalid_params", "the scene rounds is played by scripts; leave --runner acp away");
+  }
+  const config = scene === "rounds" ? roundsConfig() : demoConfig(runner ?? "acp", acpExampleAgent());
   const { file, remove } = databaseFile(db);
   const failed: string[] = [];
   const plugins = [json === true ? { plugin: printer({ write: show }), grants: allGrants } : cardsEntry(config)];
   try {
     const status = await withHost({ config, db: file, approve, plugins }, async (tap) => {
       tap.observe({ id: "demo", kinds: ["turn.settled"], handler: (event) => void failed.push(...failuresOf(event)) });
-      await tap.room(demoRoomId).post({ text: demoText });
+      if (scene === "rounds") await playRounds(tap);
+      else await tap.room(demoRoomId).post({ text: demoText });
       await tap.finish();
       return 0;
     });
@@ -145,11 +162,25 @@ async function demo({ runner, db, approve, json }: DemoOptions): Promise<number>
   }
 }
 
+/** A discussion of two rounds that ends by itself, then a turn that is stopped while it works. */
+async function playRounds(tap: Roomtap): Promise<void> {
+  const room = tap.room(demoRoomId);
+  await room.post({ text: roundsTexts.draft });
+  await tap.quiet();
+  const started = new Promise<void>((resolve) => {
+    tap.observe({ id: "rounds", kinds: ["tool.started"], handler: () => resolve() });
+  });
+  await room.post({ text: roundsTexts.watch });
+  await started;
+  await room.stop();
+}
+
 /** How a turn failed, in words; none of an event that tells of none. */
 function failuresOf(event: ActivityEvent): readonly string[] {
   if (event.kind !== "turn.settled") return [];
   const { status, reason_code } = event.payload;
-  return status === "completed" || status === "passed" ? [] : [`${status} (${reason_code ?? "no reason"})`];
+  const isRight = status === "completed" || status === "passed" || reason_code === "stopped";
+  return isRight ? [] : [`${status} (${reason_code ?? "no reason"})`];
 }
 
 interface UpOptions {
@@ -169,7 +200,8 @@ async function up(options: UpOptions): Promise<number> {
     throw new RoomtapError("invalid_params", "--runner is for --demo: a config names the runner of each member");
   }
   const { runner = "acp" } = options;
-  const config = options.config === undefined ? demoConfig(runner, acpExampleAgent()) : readConfig(options.config);
+  const config =
+    options.config === undefined ? demoConfig(runner, acpExampleAgent()) : await readConfig(options.config);
   const { file, remove } = options.demo === true ? databaseFile(options.db) : databaseFile(options.db ?? "roomtap.db");
   const approve = options.approve ?? (options.demo === true ? "deny" : config.approve);
   const run = { config, db: file, approve, plugins: [cardsEntry(config)], onRequest: hint };
@@ -178,12 +210,14 @@ async function up(options: UpOptions): Promise<number> {
       const rooms = config.rooms.map(
         ({ room_id, members }) => `#${room_id} (${members.map((m) => `@${m.handle}`).join(" ")})`,
       );
-      output.note(`open: ${rooms.join(", ")}; a line is a post, /answer ID once|deny answers, the end of input stops`);
-      if (options.demo === true) await post(tap, demoRoomId, demoText);
+      output.note(
+        `open: ${rooms.join(", ")}; a line is a post or a command (/state, /stop, ...), the end of input stops`,
+      );
+      if (options.demo === true) await tap.room(demoRoomId).post({ text: demoText });
       await readLines(tap, config, stop);
       if (options.stay === true) await aborted(stop);
       for (const request of await tap.finish()) {
-        output.note(`nobody answered ${request.id} (${questionOf(request)}): its turn was cancelled`);
+        output.note(`nobody answered ${request.id} (${questionOf(request)[0] ?? ""}): its turn was cancelled`);
       }
       return 0;
     });
@@ -197,10 +231,7 @@ async function readLines(tap: Roomtap, config: HostConfig, stop: AbortSignal): P
   const roomIds = config.rooms.map(({ room_id }) => room_id);
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity, signal: stop })) {
     if (stop.aborted) return;
-    const asked = parseLine(line, roomIds);
-    if (asked.kind === "post") await post(tap, asked.roomId, asked.text);
-    else if (asked.kind === "answer") output.note(answer(tap, asked.id, asked.choice));
-    else if (asked.kind === "wrong") output.note(asked.message);
+    for (const note of await carryOut(parseLine(line, roomIds), tap)) output.note(note);
   }
 }
 
@@ -217,46 +248,18 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A line that cannot be posted is told, and the next one is read. */
-async function post(tap: Roomtap, roomId: string, text: string): Promise<void> {
-  try {
-    const { addressed, unresolved } = await tap.room(roomId).post({ text });
-    if (unresolved.length > 0) output.note(`nobody here is called ${unresolved.map((word) => `@${word}`).join(", ")}`);
-    if (addressed.length === 0) output.note(`#${roomId}: the post is kept, and addresses nobody`);
-  } catch (fault) {
-    if (!(fault instanceof RoomtapError)) throw fault;
-    output.note(`#${roomId}: ${fault.message}. ${fault.remedy}`);
-  }
-}
-
-/** Who types at this terminal. */
-const localPerson = "local";
-
-function answer(tap: Roomtap, id: string, choice: string): string {
-  const result = tap.requests.answer(id, choice, localPerson);
-  switch (result.status) {
-    case "ok":
-      return `${id}: ${result.outcome.outcome}`;
-    case "already_resolved":
-      return `${id} was ${result.outcome.outcome} before`;
-    case "unknown_request": {
-      const open = tap.requests.open().map((request) => request.id);
-      return `there is no request ${id}; open: ${open.length === 0 ? "none" : open.join(", ")}`;
-    }
-  }
-}
-
+/** All of the question: nobody can agree to what nobody can read. */
 function hint(request: OpenRequest): void {
   const { id } = request;
-  output.note(`an approval waits: ${questionOf(request)}; type /answer ${id} once, or /answer ${id} deny`);
+  for (const line of questionOf(request)) output.note(`an approval waits: ${line}`);
+  output.note(`type /answer ${id} once, or /answer ${id} deny`);
 }
 
-/** What an agent asks, on one line. */
-function questionOf({ params }: OpenRequest): string {
-  const asked = [params["command"], params["description"], params["tool_name"]].find(
-    (text) => typeof text === "string",
-  );
-  return oneLine(typeof asked === "string" ? asked : "it does not say what", maxQuestionUnits);
+/** What an agent asks, in lines. */
+function questionOf({ params }: OpenRequest): readonly string[] {
+  const { command, description, tool_name } = params;
+  const lines = approvalLines({ command, description });
+  return lines.length > 0 ? lines : [oneLine(typeof tool_name === "string" ? tool_name : "it does not say what")];
 }
 
 function pathOf(text: string): string {
@@ -308,8 +311,13 @@ function program(done: (status: number) => void): Command {
 
   command
     .command("demo")
-    .description("one room, two members, one message, until all has settled")
-    .addOption(runnerOption("what drives the members").default("acp"))
+    .description("one room, a few members, until all has settled")
+    .addOption(runnerOption("what drives the members (default: acp)"))
+    .addOption(
+      new Option("--scene <name>", "hello: one message; rounds: mentions, a second round, a pass, a refusal, a stop")
+        .choices(demoScenes)
+        .default("hello"),
+    )
     .addOption(approveOption("how approvals are answered").default("deny"))
     .option("--db <file>", "keep the log in this file; else it is temporary", pathOf)
     .option("--json", "each activity event as JSON on a line")
@@ -318,7 +326,7 @@ function program(done: (status: number) => void): Command {
   command
     .command("up")
     .description("runs rooms; each line on stdin is a post")
-    .option("--config <file>", "the rooms, as JSON")
+    .option("--config <file>", "the rooms, as JSON or a module")
     .option("--demo", "the demo's room and one message")
     .addOption(runnerOption("with --demo: what drives the members (default: acp)"))
     .option("--db <file>", "the database (default: roomtap.db; with --demo a temporary one)", pathOf)
@@ -337,7 +345,7 @@ function program(done: (status: number) => void): Command {
     .addHelpText("after", "\nExample: roomtap log demo --db demo.db --json")
     .action(async (room: string, options: LookFlags & { readonly raw?: boolean; readonly config?: string }) => {
       const { db, json = false, raw = false, config } = options;
-      const secrets = config === undefined ? [] : secretsOfConfig(readConfig(config));
+      const secrets = config === undefined ? [] : secretsOfConfig(await readConfig(config));
       done(await logCommand({ db, json, raw, room, secrets }, output));
     });
   look("replay <room>", "folds a room's log and prints the state with its digest")

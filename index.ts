@@ -1,6 +1,7 @@
 import {
   createRedactor,
   hostDefaults,
+  RoomtapError,
   systemClock,
   systemIds,
   Tap,
@@ -28,7 +29,14 @@ import {
   type RunnerConfig,
   type Runners,
 } from "./plugins/index.ts";
-import { openSqliteLog, RoomHost, type Room, type RoomDefinition } from "./rooms/index.ts";
+import {
+  openSqliteLog,
+  RoomHost,
+  type LeaseWait,
+  type Room,
+  type RoomDefinition,
+  type PolicyOptions,
+} from "./rooms/index.ts";
 
 /** A member whose runner is a config, or an agent of the embedder's own: that one is the embedder's to close. */
 export interface RoomtapMember extends Omit<MemberConfig, "runner"> {
@@ -38,6 +46,8 @@ export interface RoomtapMember extends Omit<MemberConfig, "runner"> {
 /** A room as `createRoomtap` is given it. */
 export interface RoomtapRoom extends Omit<RoomConfig, "members"> {
   readonly members: readonly RoomtapMember[];
+  /** Bounds of its discussions. Default: 3 rounds, 10 texts of members, 2 owed passes. */
+  readonly policy?: PolicyOptions | undefined;
 }
 
 /** What `createRoomtap` is told. */
@@ -67,6 +77,12 @@ export interface RoomtapOptions {
   readonly maxConcurrentTurns?: number | undefined;
   /** How long an agent may take to end once it was asked to, in ms. Default 30,000; then its turn settles without it. */
   readonly stopGraceMs?: number | undefined;
+  /** How long a turn may run, in ms; the time in which it waits for a person does not count. Default 1,800,000. */
+  readonly turnDeadlineMs?: number | undefined;
+  /** How long another process must see no sign of life before it takes a room over, 100 to 600,000 ms. Default 15,000. */
+  readonly leaseTtlMs?: number | undefined;
+  /** Told why a room cannot be driven here yet, and when it can. */
+  readonly onWait?: ((roomId: string, wait: LeaseWait) => void) | undefined;
   /** How long a database that somebody else has locked is tried again, in ms. Default 5,000. */
   readonly busyTimeoutMs?: number | undefined;
   /** Default: the system's time. */
@@ -111,8 +127,8 @@ type Closing = (graceMs?: number) => Promise<unknown>;
 
 /**
  * Puts the layers together and opens the rooms. What a dead host left open is settled before it resolves.
- * @throws RoomtapError of a bad option (`invalid_params`, naming its path), plugin or config, and `database_in_use`,
- * `log_*` for the database; nothing is left open then
+ * @throws RoomtapError of a bad option (`invalid_params`, naming its path), plugin or config, and `log_*` for the
+ * database; nothing is left open then
  */
 export async function createRoomtap(options: RoomtapOptions): Promise<Roomtap> {
   checkHostOptions(options);
@@ -147,8 +163,9 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   closings.push(() => drain(observers, report));
   for (const entry of options.plugins ?? []) await plugins.load(entry);
   const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
-  const { maxConcurrentTurns, stopGraceMs } = options;
-  const host = await RoomHost.open({ log, tap, clock, report, rooms, maxConcurrentTurns, stopGraceMs });
+  const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait } = options;
+  const bounds = { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs };
+  const host = await RoomHost.open({ log, tap, clock, ids, report, rooms, onWait, ...bounds });
   closings.push((graceMs) => host.close(graceMs));
   return faceOf(host, tap, observers, closings);
 }
@@ -156,7 +173,10 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
 /** What an embedder holds: the parts of each layer that are for others to use. */
 function faceOf(host: RoomHost, tap: Tap, observers: Observers, closings: readonly Closing[]): Roomtap {
   let closed: Promise<void> | undefined;
-  const close: Roomtap["close"] = ({ graceMs } = {}) => (closed ??= closeAll(closings, graceMs));
+  const close: Roomtap["close"] = async ({ graceMs } = {}) => {
+    checkGrace(graceMs);
+    return (closed ??= closeAll(closings, graceMs));
+  };
   return {
     room: (roomId) => host.room(roomId),
     rooms: host.rooms,
@@ -207,10 +227,16 @@ function definitionOf({ members, ...room }: RoomtapRoom, path: string, runners: 
   };
 }
 
+/** Before anything is closed: half a closing would leave turns open. */
+function checkGrace(graceMs: number | undefined): void {
+  if (graceMs === undefined || graceMs >= 0) return;
+  throw new RoomtapError("invalid_params", `graceMs: expected 0 or more milliseconds, got ${graceMs}`);
+}
+
 // The host and what it is made of.
-export { parseConfig, readConfig, type ApprovePolicy, type HostConfig } from "./plugins/index.ts";
+export { defineConfig, parseConfig, readConfig, type ApprovePolicy, type HostConfig } from "./plugins/index.ts";
 export type { MemberConfig, RoomConfig } from "./plugins/index.ts";
-export type { Room, PostInput, PostReceipt } from "./rooms/index.ts";
+export type { LeaseWait, PostInput, PostReceipt, Room, PolicyOptions, RoomState } from "./rooms/index.ts";
 
 // Watching: events, consumers, plugins.
 export {

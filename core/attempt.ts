@@ -1,6 +1,7 @@
 import { activityKinds, type ActivityKind } from "./activity.ts";
 import type { Coordinates } from "./coordinates.ts";
 import { DeltaStream } from "./delta-stream.ts";
+import { Echo } from "./echo.ts";
 import { limits } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 import type { Session } from "./sessions.ts";
@@ -40,6 +41,7 @@ export class Attempt {
   readonly #counts = new Uint32Array(activityKinds.length);
   readonly #openTools = new Map<string, OpenTool>();
   readonly #endedTools = new Set<string>();
+  readonly #echo = new Echo();
 
   constructor(coordinates: Coordinates, session: Session, origin: string | null, redactor: Redactor) {
     this.coordinates = coordinates;
@@ -86,6 +88,34 @@ export class Attempt {
     if (this.#openTools.size >= limits.maxOpenTools) return false;
     this.#openTools.set(tool.tool_id, tool);
     return true;
+  }
+
+  /** Seals it, so that whatever comes is late. What only frames to come would need is let go of. */
+  seal(): void {
+    this.sealed = true;
+    this.message.close();
+    this.reasoning.close();
+    this.#echo.forget();
+    this.#openTools.clear();
+    this.#endedTools.clear();
+  }
+
+  /** Units of streamed text that are kept, so that a consumer can be made whole. */
+  get keptUnits(): number {
+    return this.message.keptUnits + this.reasoning.keptUnits;
+  }
+
+  /** Lets go of the streamed text: a gap in it stays open from now on. */
+  forgetText(): void {
+    this.message.forget();
+    this.reasoning.forget();
+  }
+
+  /** Whether a text repeats the attempt's reasoning, as far as that is kept. */
+  repeatsReasoning(text: string): boolean {
+    // Once it is over nothing more is compared than its own error: no index is kept for that.
+    const echo = this.sealed ? new Echo() : this.#echo;
+    return echo.repeats(text, this.reasoning.text);
   }
 
   /** The call, taken from the open ones; undefined if it is not among them. */

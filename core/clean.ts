@@ -15,6 +15,13 @@ export interface Cleaned {
 /** Stands in place of what is nested deeper than 64. */
 const tooDeep = "[cut: nested deeper than 64]";
 
+/** Stands in place of what is beyond 65,536 values: the last item of an array, the last field of an object, by this key. */
+const tooMany = "[cut: more than 65536 values]";
+const cutKey = "[cut]";
+
+/** A whole number from -9,999,999 to 99,999,999 has less than the 9 characters of the shortest literal. */
+const shortNumbers = { from: -9_999_999, to: 99_999_999 } as const;
+
 /** What of a payload that is no JSON is kept, if it is a string: it names the call that started or ended. */
 const namingFields = ["tool_id", "name", "outcome"] as const;
 
@@ -23,8 +30,8 @@ class NotJson extends Error {}
 
 /**
  * Copies a payload as JSON would have it, in one walk: strings well formed, secrets masked by value and by key, what is
- * nested deeper than 64 cut, `__proto__` keys left out. The producer's object is read once and not changed.
- * A cycle, more than 1,000,000 values, a bigint, NaN, Infinity, a Map, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
+ * nested deeper than 64 or beyond 65,536 values cut, `__proto__` keys left out. The producer's object is read once and not
+ * changed. A cycle, a bigint, NaN, Infinity, a Map, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
  */
 export function cleanPayload(payload: unknown, redactor: Redactor): Cleaned {
   const walk = new Walk(redactor);
@@ -54,14 +61,13 @@ class Walk {
 
   /** @param depth of `value`: the payload is 0, the value of a field 1 */
   value(value: unknown, depth: number): unknown {
-    if (++this.#values > limits.maxPayloadValues) throw new NotJson("too many values");
+    if (depth > 1) this.#values++;
     this.bytes += 16;
     switch (typeof value) {
       case "string":
         return this.#string(value);
       case "number":
-        if (!Number.isFinite(value)) throw new NotJson("not a finite number");
-        return value;
+        return this.#number(value);
       case "boolean":
         return value;
       case "object":
@@ -81,6 +87,13 @@ class Walk {
     return clean;
   }
 
+  #number(value: number): number | string {
+    if (!Number.isFinite(value)) throw new NotJson("not a finite number");
+    if (Number.isInteger(value) && value >= shortNumbers.from && value <= shortNumbers.to) return value;
+    const text = String(value);
+    return this.#redactor.text(text) === text ? value : mask;
+  }
+
   #object(value: object, depth: number): unknown {
     if (depth > limits.maxPayloadDepth) return tooDeep;
     if (this.#ancestors.includes(value)) throw new NotJson("a cycle");
@@ -96,11 +109,21 @@ class Walk {
       return this.value((value.toJSON as () => unknown)(), depth);
     }
     if (value instanceof Map || value instanceof Set || ArrayBuffer.isView(value)) throw new NotJson("a container");
+    return this.#fields(value as Record<string, unknown>, depth);
+  }
+
+  #fields(value: Record<string, unknown>, depth: number): Record<string, unknown> {
     const copy: Record<string, unknown> = {};
+    let count = 0;
     for (const key of Object.keys(value)) {
       // Copied on by assignment somewhere, an own `__proto__` would become a prototype.
       if (key === "__proto__") continue;
-      const member = this.value((value as Record<string, unknown>)[key], depth + 1);
+      // Fields of the payload itself name the thing, whatever stands before them, and have a bound of their own.
+      if (depth > 0 ? this.#isFull : ++count > limits.maxPayloadValues) {
+        copy[cutKey] = this.#cut();
+        break;
+      }
+      const member = this.value(value[key], depth + 1);
       if (member === undefined) continue;
       this.bytes += key.length;
       copy[cleanText(key, this.#redactor)] = isSecretKey(key) && hides(member) ? mask : member;
@@ -109,11 +132,25 @@ class Walk {
   }
 
   #items(items: readonly unknown[], depth: number): unknown[] {
-    // A length alone costs its maker nothing: holes are values too, `null` in JSON.
-    if (items.length > limits.maxPayloadValues) throw new NotJson("too many values");
     const copy: unknown[] = [];
-    for (const item of items) copy.push(this.value(item, depth + 1) ?? null);
+    // A length alone costs its maker nothing: holes are values too, `null` in JSON.
+    for (const item of items) {
+      if (this.#isFull) {
+        copy.push(this.#cut());
+        break;
+      }
+      copy.push(this.value(item, depth + 1) ?? null);
+    }
     return copy;
+  }
+
+  get #isFull(): boolean {
+    return this.#values >= limits.maxPayloadValues;
+  }
+
+  #cut(): string {
+    this.bytes += 16 + tooMany.length;
+    return tooMany;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { TruncatedField } from "./activity.ts";
 import type { JsonObject } from "./frames.ts";
-import { consumerDefaults } from "./options.ts";
+import { consumerDefaults, limits } from "./options.ts";
 import { cutUnits, utf8Length } from "./utf8.ts";
 
 /** What an event takes in a queue besides its payload: envelope, slots and headers. Bytes. */
@@ -11,9 +11,11 @@ export function estimateBytes(value: unknown): number {
   if (typeof value === "string") return 16 + value.length;
   if (typeof value !== "object" || value === null) return 16;
   let bytes = 16;
-  for (const [key, member] of Object.entries(value)) {
-    bytes += estimateBytes(member) + (Array.isArray(value) ? 0 : key.length);
+  if (Array.isArray(value)) {
+    for (const item of value) bytes += estimateBytes(item);
+    return bytes;
   }
+  for (const key of Object.keys(value)) bytes += key.length + estimateBytes((value as JsonObject)[key]);
   return bytes;
 }
 
@@ -51,26 +53,49 @@ const shortUnits = 64;
 export interface CutPayload {
   readonly payload: JsonObject;
   readonly truncated: readonly TruncatedField[];
+  /** Estimate of `payload`. */
+  readonly bytes: number;
+}
+
+/** What a field takes, and how far it could be cut. */
+interface FieldSize {
+  readonly name: string;
+  readonly bytes: number;
+  /** Lengths of its texts that are worth cutting. */
+  readonly texts: readonly number[];
+  /** Estimate with all those texts cut to 64. */
+  readonly least: number;
 }
 
 /**
- * A copy of `payload` whose estimate is at most `maxBytes`, if what names the thing leaves room for that. The longest
- * strings are cut first, on a code-point boundary; if that is not enough, whole fields become null, the largest first.
+ * A copy of `payload` whose estimate is at most `maxBytes`, if what names the thing leaves room for that. Fields that are
+ * too large even with their texts cut become null, the largest first; then the longest texts are cut, on a code-point
+ * boundary. A field in which more than 64 texts are cut is named itself.
  */
 export function cutPayload(payload: JsonObject, maxBytes: number): CutPayload {
-  const texts = longTexts(payload, "");
-  const excess = estimateBytes(payload) - maxBytes;
-  const limit = textLimit(texts, excess);
+  const sizes = Object.keys(payload).map((name) => sizeOf(name, payload[name]));
+  const gone = tooLarge(sizes, maxBytes);
+  const kept = sizes.filter((size) => !gone.has(size));
+  const fixed = 16 + gone.size * 16 + sizes.reduce((sum, { name }) => sum + name.length, 0);
+  const excess = fixed + kept.reduce((sum, { bytes }) => sum + bytes, 0) - maxBytes;
+  const texts = excess > 0 ? kept.flatMap((size) => size.texts) : [];
+  const limit = texts.length === 0 ? Infinity : textLimit(texts, excess);
   const truncated: TruncatedField[] = [];
-  const copy = cutTexts(payload, "", limit, truncated) as Record<string, unknown>;
-  for (;;) {
-    const left = estimateBytes(copy) - maxBytes;
-    const field = left > 0 ? largestField(copy) : undefined;
-    if (field === undefined) return { payload: copy, truncated };
-    const inside = truncated.filter((cut) => cut.field !== field && !cut.field.startsWith(`${field}.`));
-    truncated.splice(0, truncated.length, ...inside, { field, bytes: utf8Length(JSON.stringify(payload[field])) });
-    copy[field] = null;
+  const copy: Record<string, unknown> = {};
+  for (const size of sizes) {
+    const value = payload[size.name];
+    if (gone.has(size)) {
+      truncated.push(wholeField(size.name, value));
+      copy[size.name] = null;
+    } else if (namingFields.has(size.name)) {
+      copy[size.name] = value;
+    } else {
+      const cuts: TruncatedField[] = [];
+      copy[size.name] = cutTexts(value, [size.name], limit, cuts);
+      truncated.push(...(cuts.length > limits.maxTruncatedFields ? [wholeField(size.name, value)] : cuts));
+    }
   }
+  return { payload: copy, truncated, bytes: estimateBytes(copy) };
 }
 
 /** What a payload may take so that its event fits into a whole queue of the default size. */
@@ -83,15 +108,46 @@ const maxFittingBytes = consumerDefaults.maxBytes - envelopeBytes;
 export function fitPayload(payload: JsonObject, estimate: number): Partial<CutPayload> & { readonly bytes: number } {
   if (estimate <= consumerDefaults.maxEventBytes) return { bytes: estimate };
   const bytes = estimateBytes(payload);
-  return bytes <= maxFittingBytes ? { bytes } : { ...cutPayload(payload, maxFittingBytes), bytes: maxFittingBytes };
+  return bytes <= maxFittingBytes ? { bytes } : cutPayload(payload, maxFittingBytes);
 }
 
-function longTexts(value: unknown, key: string): number[] {
-  if (typeof value === "string") return value.length > shortUnits ? [value.length] : [];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) =>
-    key === "" && namingFields.has(name) ? [] : longTexts(member, name),
-  );
+function sizeOf(name: string, value: unknown): FieldSize {
+  const texts: number[] = [];
+  const bytes = namingFields.has(name) ? estimateBytes(value) : measure(value, texts);
+  return { name, bytes, texts, least: texts.reduce((sum, length) => sum - length + shortUnits, bytes) };
+}
+
+/** Estimates like `estimateBytes`, and notes the lengths of long texts. */
+function measure(value: unknown, texts: number[]): number {
+  if (typeof value === "string") {
+    if (value.length > shortUnits) texts.push(value.length);
+    return 16 + value.length;
+  }
+  if (typeof value !== "object" || value === null) return 16;
+  let bytes = 16;
+  if (Array.isArray(value)) {
+    for (const item of value) bytes += measure(item, texts);
+    return bytes;
+  }
+  for (const key of Object.keys(value)) bytes += key.length + measure((value as JsonObject)[key], texts);
+  return bytes;
+}
+
+/** Fields that have to go, the largest first, until the others fit with their texts cut. */
+function tooLarge(sizes: readonly FieldSize[], maxBytes: number): ReadonlySet<FieldSize> {
+  let bytes = sizes.reduce((sum, { name, least }) => sum + name.length + least, 16);
+  const gone = new Set<FieldSize>();
+  for (const size of sizes.toSorted((a, b) => b.least - a.least)) {
+    if (bytes <= maxBytes) break;
+    if (size.least <= shortUnits || namingFields.has(size.name)) continue;
+    gone.add(size);
+    bytes += 16 - size.least;
+  }
+  return gone;
+}
+
+function wholeField(field: string, value: unknown): TruncatedField {
+  return { field, bytes: utf8Length(typeof value === "string" ? value : JSON.stringify(value)) };
 }
 
 /** The length to which all longer texts must be cut so that `excess` units go. */
@@ -107,28 +163,23 @@ function textLimit(lengths: readonly number[], excess: number): number {
   return shortUnits;
 }
 
-function cutTexts(value: unknown, path: string, limit: number, truncated: TruncatedField[]): unknown {
+/** @param path of `value`; its parts are joined only where a text is cut */
+function cutTexts(value: unknown, path: (string | number)[], limit: number, cuts: TruncatedField[]): unknown {
   if (typeof value === "string") {
-    if (value.length <= limit || path === "") return value;
-    truncated.push({ field: path, bytes: utf8Length(value) });
+    if (value.length <= limit) return value;
+    // One more than is told: then the field is told as a whole.
+    if (cuts.length <= limits.maxTruncatedFields) cuts.push({ field: path.join("."), bytes: utf8Length(value) });
     return cutUnits(value, limit);
   }
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item, index) => cutTexts(item, `${path}.${index}`, limit, truncated));
+  const inside = (key: string | number, member: unknown): unknown => {
+    path.push(key);
+    const cut = cutTexts(member, path, limit, cuts);
+    path.pop();
+    return cut;
+  };
+  if (Array.isArray(value)) return value.map((item, index) => inside(index, item));
   const copy: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) {
-    const keep = path === "" && namingFields.has(key);
-    copy[key] = keep ? member : cutTexts(member, path === "" ? key : `${path}.${key}`, limit, truncated);
-  }
+  for (const key of Object.keys(value)) copy[key] = inside(key, (value as JsonObject)[key]);
   return copy;
-}
-
-function largestField(payload: JsonObject): string | undefined {
-  let largest: string | undefined;
-  let most = shortUnits;
-  for (const [key, value] of Object.entries(payload)) {
-    const bytes = namingFields.has(key) ? 0 : estimateBytes(value);
-    if (bytes > most) [largest, most] = [key, bytes];
-  }
-  return largest;
 }

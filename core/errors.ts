@@ -11,11 +11,6 @@ export interface ErrorEntry {
 /** The one table of error codes. `ERRORS.md` repeats it, and a test compares the two. */
 export const errorTable = {
   closed: { meaning: "The object was closed before the call.", remedy: "Open a new one.", exit: 1 },
-  database_in_use: {
-    meaning: "Another host runs rooms on this database file.",
-    remedy: "Stop the other host, or give this one another --db.",
-    exit: 4,
-  },
   demo_failed: {
     meaning: "A turn of the demo settled with another status than completed or passed.",
     remedy: "Read the turn's error above; run again with --runner scripted to see a run without an agent.",
@@ -32,8 +27,8 @@ export const errorTable = {
     exit: 2,
   },
   inbox_full: {
-    meaning: "The room's inbox holds 1,024 posts or 4 MiB that wait for their turns.",
-    remedy: "Wait until some of them have started, then post again. Nothing was stored.",
+    meaning: "The room's inbox holds 1,024 posts or 4 MiB that wait for their turns, or as much that addresses nobody.",
+    remedy: "Do what the message says: wait until some have started, or address a member. Nothing was stored.",
     exit: 1,
   },
   internal: {
@@ -60,6 +55,11 @@ export const errorTable = {
     meaning: "A roster breaks a rule: size, ids, or a handle that is taken or reserved.",
     remedy: "Correct the member that the message names.",
     exit: 2,
+  },
+  lease_lost: {
+    meaning: "Another host drives the room now, or nobody does: this one has no lease of it.",
+    remedy: "Use the host that has the room. This one stopped its turns there and wrote nothing more.",
+    exit: 4,
   },
   log_busy: {
     meaning: "Another process held the database's write lock for longer than busyTimeoutMs.",
@@ -96,6 +96,11 @@ export const errorTable = {
     remedy: "Check the path given as --db. Nothing was created.",
     exit: 4,
   },
+  log_older_schema: {
+    meaning: "The database was written by an older roomtap, and looking at it changes nothing.",
+    remedy: "Run `roomtap up` with it once, which brings it up to date.",
+    exit: 4,
+  },
   log_read_only: {
     meaning: "The database, or its folder, cannot be written.",
     remedy: "Check permissions and mount options, or give another --db.",
@@ -105,6 +110,11 @@ export const errorTable = {
     meaning: "The database could not be opened or used.",
     remedy: "The message has the system's reason.",
     exit: 4,
+  },
+  not_retryable: {
+    meaning: "The task completed or passed.",
+    remedy: "Post a message instead: there is nothing to do again.",
+    exit: 1,
   },
   plugin_failed: {
     meaning: "A plugin's setup failed with an error that is none of roomtap's; nothing of it was left registered.",
@@ -116,10 +126,25 @@ export const errorTable = {
     remedy: "Read the log from the position in the answer and decide anew.",
     exit: 4,
   },
+  revision_conflict: {
+    meaning: "The room's revision is not the expected one: its name or roster was changed meanwhile.",
+    remedy: "Read the room and decide anew upon its present revision.",
+    exit: 1,
+  },
+  room_disbanded: {
+    meaning: "The room was closed for good.",
+    remedy: "Its log stays readable. Go on in a new room, under another id.",
+    exit: 1,
+  },
   room_full: {
     meaning: "The room's log reached its quota of 100,000 rows or 256 MiB.",
     remedy: "Go on in a new room; this one stays readable.",
     exit: 1,
+  },
+  room_retired: {
+    meaning: "The id belonged to a room that was disbanded.",
+    remedy: "Choose an id that was never used.",
+    exit: 2,
   },
   runner_not_installed: {
     meaning: "The demo's agent is not installed: it comes with a clone of the repository, not with the package.",
@@ -129,6 +154,16 @@ export const errorTable = {
   session_busy: {
     meaning: "The session already runs an attempt.",
     remedy: "Settle that attempt first: a session runs one at a time.",
+    exit: 1,
+  },
+  stale_generation: {
+    meaning: "The generation is not that of the last attempt.",
+    remedy: "Read the room's state and name its last attempt.",
+    exit: 1,
+  },
+  task_open: {
+    meaning: "The last attempt of the task has not settled.",
+    remedy: "Wait until it has, or stop it first.",
     exit: 1,
   },
   text_too_large: {
@@ -151,6 +186,16 @@ export const errorTable = {
     remedy: "Use one of the kinds that the message lists.",
     exit: 2,
   },
+  unknown_member: {
+    meaning: "No member of the room has this id or handle.",
+    remedy: "`roomtap rooms --db FILE` lists the members.",
+    exit: 2,
+  },
+  unknown_message: {
+    meaning: "No such post waits in the room's inbox.",
+    remedy: "Look at the inbox in the room's state; what has started is stopped by its turn.",
+    exit: 2,
+  },
   unknown_request: {
     meaning: "No request has this id, or its outcome is older than 10 minutes.",
     remedy: "List the open requests.",
@@ -159,6 +204,16 @@ export const errorTable = {
   unknown_room: {
     meaning: "There is no room of this id here.",
     remedy: "`roomtap rooms --db FILE` lists the rooms.",
+    exit: 2,
+  },
+  unknown_task: {
+    meaning: "The task is not among those that the room still knows: all open ones and the last 256 settled.",
+    remedy: "Name a task of the room's state, or post a message.",
+    exit: 2,
+  },
+  unknown_turn: {
+    meaning: "No open turn of the room has this id.",
+    remedy: "Look at the members in the room's state.",
     exit: 2,
   },
 } as const satisfies Record<string, ErrorEntry>;

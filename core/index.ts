@@ -32,6 +32,7 @@ export {
 export type { ActivitySink } from "./activity-sink.ts";
 export { Attempt, kindIndex, type OpenTool } from "./attempt.ts";
 export { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
+export { cleanReport } from "./clean-report.ts";
 export {
   countingIds,
   manualClock,
@@ -74,8 +75,20 @@ export {
   type RunnerFrame,
 } from "./frames.ts";
 export { createLane, type Lane } from "./lane.ts";
+export {
+  liveAttemptOf,
+  memberStateOf,
+  memberStateWords,
+  type LiveAttempt,
+  type MemberEntry,
+  type MemberFacts,
+  type MemberStateWord,
+  type RunningTool,
+  type WaitsBehind,
+} from "./member-state.ts";
 export { consumerDefaults, hostDefaults, limits } from "./options.ts";
 export { createRedactor, noRedaction, type Redactor, type StreamRedactor } from "./redact.ts";
+export { requestEntry, type RequestEntry } from "./request-entry.ts";
 export type {
   Question,
   RequestOutcome,

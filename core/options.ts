@@ -5,12 +5,20 @@
 export const limits = {
   /** Nesting of a payload (arrays and objects together). Deeper ones are cut. */
   maxPayloadDepth: 64,
-  /** Values in one payload. One with more is a way to hold the loop and leaves as no JSON. */
-  maxPayloadValues: 1_000_000,
+  /** Values inside the fields of one payload. Of an array or an object with more the rest is cut, and says so. */
+  maxPayloadValues: 65_536,
+  /** Texts of one field that are named as cut, each; of a field with more, only the field is named. */
+  maxTruncatedFields: 64,
   /** A delta longer than this leaves the seam as several. UTF-16 units. */
   maxDeltaUnits: 8_192,
   /** Released text kept per kind of a live attempt, so that a gap can heal. UTF-16 units. */
   maxReleasedUnits: 1_048_576,
+  /**
+   * Released text of attempts that are over but still waited for in some queue: attempts, and their text in all. Beyond
+   * it the one that ended first loses its text, and a gap in it stays open. UTF-16 units.
+   */
+  maxKeptTexts: 1_024,
+  maxKeptTextUnits: 8_388_608,
   /** Of a held tail, so much comes out as it is when a frame that is no delta follows. UTF-16 units. */
   maxShownTailUnits: 8,
   /** The longest and the shortest literal that can be registered with the redactor. UTF-16 units. */
@@ -63,6 +71,10 @@ export const limits = {
   maxPageRows: 500,
   maxPageBytes: 2_097_152,
   maxReceiptsPerRoom: 10_000,
+  /** Stops of a room whose first answer is known by their `cancel_id`; the oldest is forgotten. */
+  maxKeptStops: 256,
+  /** Due times of a room; of more, the one that is due last is forgotten, and its task waits to be asked for. */
+  maxDueTimes: 256,
   receiptMs: 2_592_000_000,
 
   /** What the fold keeps. */
@@ -72,6 +84,8 @@ export const limits = {
   maxTranscriptEntries: 24,
   /** Words behind `@` of one discussion. */
   maxNamedWords: 64,
+  /** Turns of one round, and members that spoke in one discussion. */
+  maxDiscussionMembers: 64,
 } as const;
 
 /** Defaults of a consumer; each can be set at its registration. */
@@ -86,10 +100,19 @@ export const consumerDefaults = {
 /** Defaults of a host; each can be set when it is opened. */
 export const hostDefaults = {
   maxConcurrentTurns: 4,
+  /**
+   * How long a room stays with a host that does not show up. Renewed every third of it. Shorter: a hung host's rooms are
+   * taken over sooner, and a host that hangs for longer loses its turns. A host that died on this machine is found at once.
+   */
+  leaseTtlMs: 15_000,
   /** How long a database that is locked by somebody else is tried again. */
   busyTimeoutMs: 5_000,
+  /** How often a watched database is looked at for commits of other processes. A look costs some microseconds. */
+  watchIntervalMs: 250,
   /** How long a runner that was asked to stop may take before its attempt is settled without it. */
   stopGraceMs: 30_000,
+  /** How long a turn may run. The time in which it waits for a person does not count. */
+  turnDeadlineMs: 1_800_000,
   /** How long closing waits for consumers to read what they hold. */
   drainMs: 2_000,
 } as const;

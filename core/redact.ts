@@ -4,10 +4,11 @@ import {
   defaultSecretRules,
   headUnits,
   mask,
-  type CompiledRule,
   type RuleSet,
+  type SecretPattern,
   type SecretRule,
 } from "./secret-rules.ts";
+import { SecretRuns } from "./secret-runs.ts";
 
 /** Masks secrets in whole texts, and in texts that arrive in pieces. */
 export interface Redactor {
@@ -15,7 +16,7 @@ export interface Redactor {
   text(text: string): string;
   /** A redactor for one text that arrives in pieces; null when pieces pass as they are. */
   stream(): StreamRedactor | null;
-  /** Registers further secrets, 9 to 4,096 characters each; streams that are open follow. */
+  /** Registers further secrets, 9 to 4,096 characters each, as they are and as JSON escapes them; open streams follow. */
   addLiterals(literals: Iterable<string>): void;
 }
 
@@ -45,8 +46,6 @@ export function createRedactor(
   };
 }
 
-type Pattern = NonNullable<CompiledRule["pattern"]>;
-
 /** No rule matches here. */
 const no = 0;
 /** The text ends before it is decided. */
@@ -56,26 +55,25 @@ const maybe = -1;
  * Redacts one text that arrives in pieces. What can be decided only later is held back: the beginning of a literal, or a
  * prefix with fewer characters behind it than its rule's `min`. So at most 4,096 UTF-16 units are ever held.
  *
- * Whatever the cuts, what `push` gives adds up to the same text, and that is what `text` gives for the whole (I13).
+ * Secrets that overlap are masked as one, and one that touches another gets a mask of its own. Whatever the cuts, what
+ * `push` gives adds up to the same text, and that is what `text` gives for the whole (I13).
  */
 export class StreamRedactor {
   readonly #rules: { readonly set: RuleSet };
-  /** Undecided and not shown yet. */
+  /** Undecided and not out yet. */
   #held = "";
-  /** Undecided and let out by `flush`: shown as it is, or masked. It stands before `#held`. */
+  /**
+   * Out already, and looked at again: a secret may begin in it that ends in what comes. It stands before `#held`, and is
+   * what `flush` let out, or masked text (16 KiB at most) in which a secret goes on or another one begins.
+   */
   #carry = "";
   #carryMasked = false;
-  /** The character before `#carry` and `#held`: a rule needs a word's beginning. */
+  /** The character before `#carry` and `#held`, 0 behind a secret: a rule needs a word's beginning. */
   #before = 0;
-  /** A secret that was masked and goes on: what its rule still takes away. */
-  #swallow: Pattern | null = null;
-  #swallowLeft = 0;
-  /** Of a secret with an `end`: its last characters, in which the end may have begun. */
-  #swallowTail = "";
-  /** Set by `#match`: the rule behind a positive result, if the secret may go on behind the text. */
-  #open: Pattern | null = null;
-  /** How many characters its rule allows it then. */
-  #openLeft = 0;
+  /** Ends of runs in the text that is scanned; null until one is asked for. */
+  #runs: SecretRuns | null = null;
+  /** Set by `#match`: whether the secret may go on behind the text. */
+  #isOpen = false;
 
   constructor(rules: { readonly set: RuleSet }) {
     this.#rules = rules;
@@ -88,10 +86,8 @@ export class StreamRedactor {
 
   /** Takes the next piece and gives what may leave now, "" when all of it is held. */
   push(piece: string): string {
-    if (this.#held === "" && this.#carry === "" && this.#swallow === null) return this.#scan(piece, 0, false);
-    const rest = this.#swallow === null ? piece : this.#takeAway(piece);
-    if (rest === "") return "";
-    return this.#scan(this.#carry + this.#held + rest, this.#carry.length, false);
+    if (this.#held === "" && this.#carry === "") return this.#scan(piece, 0, false);
+    return this.#scan(this.#carry + this.#held + piece, this.#carry.length, false);
   }
 
   /**
@@ -101,10 +97,10 @@ export class StreamRedactor {
   flush(): string {
     if (this.#held === "") return "";
     const undecided = this.#carry + this.#held;
-    const show =
-      !this.#carryMasked && undecided.length <= limits.maxShownTailUnits && this.#match(undecided, 0, true) <= 0;
+    this.#runs = null;
+    const show = undecided.length <= limits.maxShownTailUnits && this.#match(undecided, 0, true, this.#before) <= 0;
     const out = show ? this.#held : this.#carryMasked ? "" : mask;
-    this.#carryMasked ||= !show;
+    this.#carryMasked = !show;
     this.#carry = undecided;
     this.#held = "";
     return out;
@@ -116,39 +112,53 @@ export class StreamRedactor {
     return this.#scan(text, 0, true);
   }
 
-  /** @param shown so many characters at the beginning have left before, through `flush` */
+  /**
+   * Looks at every place where a secret may begin, also inside another one.
+   * @param shown so many characters at the beginning are out already: they are `#carry`
+   */
   #scan(text: string, shown: number, final: boolean): string {
+    this.#runs = null;
     let out = "";
+    /** Up to here the text is out. */
     let copied = shown;
-    for (let at = this.#candidate(text, 0); at >= 0;) {
-      const previous = at > 0 ? text.charCodeAt(at - 1) : this.#before;
+    /** Where the last run of secrets that overlap ends. */
+    let covered = this.#carryMasked ? shown : -1;
+    /** The first place that has to be looked at again when more text comes. */
+    let live = -1;
+    let beforeLive = 0;
+    for (let at = this.#candidate(text, 0, covered); at >= 0; at = this.#candidate(text, at + 1, covered)) {
+      const previous = at === covered ? 0 : at > 0 ? text.charCodeAt(at - 1) : this.#before;
       const end = this.#match(text, at, final, previous);
-      if (end === maybe) {
-        if (at > copied) out += text.slice(copied, at);
-        this.#before = previous;
-        this.#carry = text.slice(at, Math.max(at, shown));
-        this.#carryMasked &&= at < shown;
-        this.#held = text.slice(Math.max(at, shown));
-        return out;
-      }
-      if (end !== no) {
-        if (at > copied) out += text.slice(copied, at);
-        // A secret of which `flush` masked the beginning has its mask already.
-        if (end > shown && !(at < shown && this.#carryMasked)) out += mask;
-        copied = Math.max(end, shown);
-        if (this.#open !== null) this.#startSwallow(this.#open, text.slice(at, end));
-      }
-      at = this.#candidate(text, end === no ? at + 1 : end);
+      if (end === no) continue;
+      if (live < 0 && (end === maybe || this.#isOpen)) [live, beforeLive] = [at, previous];
+      if (at > copied) out += text.slice(copied, at);
+      copied = Math.max(copied, at);
+      if (end === maybe) break;
+      if (at >= covered && end > shown) out += mask;
+      covered = Math.max(covered, end);
+      copied = Math.max(copied, covered);
+      // All of the text is masked, and looked at again with what comes: a run of secrets is not searched at each piece.
+      if (live >= 0 && covered === text.length) break;
     }
-    if (text !== "") this.#before = text.charCodeAt(text.length - 1);
+    if (live >= 0) {
+      this.#before = beforeLive;
+      this.#carry = text.slice(live, copied);
+      this.#carryMasked = covered === copied && covered > live;
+      this.#held = text.slice(copied);
+      return out;
+    }
+    if (text !== "") this.#before = covered === text.length ? 0 : text.charCodeAt(text.length - 1);
     this.#carry = "";
     this.#carryMasked = false;
     this.#held = "";
     return copied === 0 ? text : out + text.slice(copied);
   }
 
-  /** The next place, from `from` on, where a secret may begin; -1 when there is none. Every delta passes here. */
-  #candidate(text: string, from: number): number {
+  /**
+   * The next place, from `from` on, where a secret may begin; -1 when there is none. Every delta passes here.
+   * @param covered behind a secret that ends here a word begins
+   */
+  #candidate(text: string, from: number, covered: number): number {
     const { flags, others, heads } = this.#rules.set;
     heads.lastIndex = from;
     const head = heads.exec(text)?.index ?? -1;
@@ -158,19 +168,20 @@ export class StreamRedactor {
     for (let at = tail; at < text.length; at++) {
       const code = text.charCodeAt(at);
       const flag = code < 128 ? flags[code] : others.has(code) ? 2 : 0;
-      if (flag === 2 || (flag === 1 && !isWordCode(at > 0 ? text.charCodeAt(at - 1) : this.#before))) return at;
+      if (flag === 2) return at;
+      if (flag === 1 && (at === covered || !isWordCode(at > 0 ? text.charCodeAt(at - 1) : this.#before))) return at;
     }
     return -1;
   }
 
   /** The end of the longest secret that begins at `at`, `no`, or (unless `final`) `maybe`. */
-  #match(text: string, at: number, final: boolean, previous: number = this.#before): number {
+  #match(text: string, at: number, final: boolean, previous: number): number {
     const code = text.charCodeAt(at);
     const rules = code < 128 ? this.#rules.set.ascii[code] : this.#rules.set.others.get(code);
     if (rules === undefined) return no;
     const left = text.length - at;
     let best = no;
-    this.#open = null;
+    this.#isOpen = false;
     for (const { prefix, pattern } of rules) {
       if (pattern !== null && isWordCode(previous)) continue;
       if (left < prefix.length) {
@@ -179,68 +190,24 @@ export class StreamRedactor {
       }
       if (!text.startsWith(prefix, at)) continue;
       const start = at + prefix.length;
-      const end = pattern === null ? start : runEnd(text, start, pattern);
-      const open =
-        pattern !== null && end === text.length && end - start < pattern.max && !hasEnd(text, start, pattern);
-      if (pattern !== null && end - start < pattern.min) {
-        if (open && !final) return maybe;
+      if (pattern === null) {
+        best = Math.max(best, start);
         continue;
       }
-      if (end > best) {
-        best = end;
-        this.#open = open && !final ? pattern : null;
-        this.#openLeft = pattern === null ? 0 : pattern.max - (end - start);
+      const end = (this.#runs ??= new SecretRuns(text)).end(start, pattern);
+      const isOpen = !final && end === text.length && end - start < pattern.max && !hasEnd(text, start, pattern);
+      if (end - start < pattern.min) {
+        if (isOpen) return maybe;
+        continue;
       }
+      best = Math.max(best, end);
+      this.#isOpen ||= isOpen;
     }
     return best;
   }
-
-  #startSwallow(pattern: Pattern, secret: string): void {
-    this.#swallow = pattern;
-    this.#swallowLeft = this.#openLeft;
-    this.#swallowTail = pattern.end === null ? "" : secret.slice(1 - pattern.end.length);
-  }
-
-  /** What of `piece` stands behind the secret that goes on; "" while it still does. */
-  #takeAway(piece: string): string {
-    const pattern = this.#swallow;
-    if (pattern === null || piece === "") return piece;
-    // The tail is looked at again for an end that is split, and is gone already.
-    const text = this.#swallowTail + piece;
-    const start = this.#swallowTail.length;
-    const bound = { ...pattern, max: start + this.#swallowLeft };
-    const end = runEnd(text, 0, bound);
-    if (end === text.length && piece.length < this.#swallowLeft && !hasEnd(text, 0, bound)) {
-      this.#swallowLeft -= piece.length;
-      if (pattern.end !== null) this.#swallowTail = text.slice(1 - pattern.end.length);
-      this.#before = text.charCodeAt(text.length - 1);
-      return "";
-    }
-    this.#swallow = null;
-    this.#swallowTail = "";
-    const rest = Math.max(end, start);
-    if (rest > 0) this.#before = text.charCodeAt(rest - 1);
-    return text.slice(rest);
-  }
 }
 
-/** Where the run of a pattern's characters ends, `max` at most; with an `end`, behind it. */
-function runEnd(text: string, start: number, pattern: Pattern): number {
-  const last = Math.min(text.length, start + pattern.max);
-  if (pattern.end !== null) {
-    const at = text.indexOf(pattern.end, start);
-    return at >= 0 && at + pattern.end.length <= last ? at + pattern.end.length : last;
-  }
-  let at = start;
-  while (at < last) {
-    const code = text.charCodeAt(at);
-    if (code >= 128 || pattern.allowed[code] === 0) break;
-    at++;
-  }
-  return at;
-}
-
-function hasEnd(text: string, start: number, pattern: Pattern): boolean {
+function hasEnd(text: string, start: number, pattern: SecretPattern): boolean {
   if (pattern.end === null) return false;
   return text.endsWith(pattern.end) && text.length - start >= pattern.end.length;
 }

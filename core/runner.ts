@@ -93,6 +93,8 @@ export type TurnEnd =
 export interface Runner {
   /** The word for it in configs and in `roster_digest`, e.g. `acp`. */
   readonly kind: string;
+  /** `safe`: a turn that a dead host left may be run again by itself. Default: only when somebody asks for it. */
+  readonly rerun?: "safe" | undefined;
   /**
    * Runs one turn and tells its end. A rejection settles the turn `failed`, `runner_error`. It must end soon after
    * `turn.signal` is aborted: the host waits `stopGraceMs`, then settles without it.

@@ -4,7 +4,7 @@ import { kindNumber, type Attempt } from "./attempt.ts";
 import { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
 import type { Clock } from "./clock.ts";
 import { envelopeBytes, estimateBytes, fitPayload } from "./cut.ts";
-import type { DeltaStream } from "./delta-stream.ts";
+import { deltaAt, type DeltaStream } from "./delta-stream.ts";
 import { withoutEcho } from "./echo.ts";
 import type { Report } from "./errors.ts";
 import { FrameSinks, type FrameSink } from "./frame-sinks.ts";
@@ -127,6 +127,11 @@ export class Seam {
     this.#activity.push(event, attempt, index, envelopeBytes + bytes);
   }
 
+  /** Opens a call that is first heard of in a question. Without effect on one that is known. */
+  mentionTool(attempt: Attempt, toolId: string, name: unknown): void {
+    if (!attempt.sealed && attempt.tool(toolId) === "unknown") this.#openTool(attempt, toolId, name);
+  }
+
   /** Ends an open call in the host's name: `interrupted` at the end of the attempt, `denied` after a refusal. */
   endTool(attempt: Attempt, toolId: string, outcome: "interrupted" | "denied" | "timeout"): void {
     if (attempt.tool(toolId) !== "open") return;
@@ -138,6 +143,11 @@ export class Seam {
     const cleaned = cleanPayload(payload, this.#redactor);
     if (cleaned.problem !== null) this.#unserialisable++;
     return cleaned;
+  }
+
+  /** A word that names what is asked, as it may leave: without secrets, and of 512 UTF-16 units at most. */
+  word(text: unknown): string {
+    return typeof text === "string" ? cutUnits(cleanText(text, this.#redactor), limits.maxToolIdUnits) : "";
   }
 
   /** Counts a frame that had no effect. */
@@ -155,9 +165,9 @@ export class Seam {
   }
 
   #release(attempt: Attempt, stream: DeltaStream, kind: number, text: string): void {
-    for (let rest = text; rest !== "";) {
-      const part = cutUnits(rest, limits.maxDeltaUnits);
-      rest = part.length === rest.length ? "" : rest.slice(part.length);
+    for (let at = 0; at < text.length;) {
+      const part = deltaAt(text, at);
+      at += part.length;
       const offset = stream.units;
       stream.release(part);
       const seq = ++attempt.session.seq;
@@ -242,7 +252,8 @@ export class Seam {
     }
     const seq = ++attempt.session.seq;
     if (cleaned === null) return "written";
-    const told = type === "error" ? withoutEcho(cleaned.payload, attempt.reasoning.text) : cleaned.payload;
+    const told =
+      type === "error" ? withoutEcho(cleaned.payload, (text) => attempt.repeatsReasoning(text)) : cleaned.payload;
     const word = stamped ? type : cleanText(type, this.#redactor);
     this.#sinks.event(attempt.session, word, seq, payload === undefined ? undefined : told);
     if (stamped) {
@@ -254,7 +265,11 @@ export class Seam {
 
   #writeRequest(frame: RequestFrame, attempt: Attempt): WriteResult {
     const cleaned = this.clean(frame.params);
-    const clean = { ...frame, params: { ...cleaned.payload, session_id: attempt.session.runtimeId } };
+    const clean = {
+      ...frame,
+      method: this.word(frame.method),
+      params: { ...cleaned.payload, session_id: attempt.session.runtimeId },
+    };
     const toolId = toolIdOf(clean.params);
     this.flush(attempt);
     if (toolId !== undefined && attempt.tool(toolId) === "unknown") {
@@ -274,7 +289,7 @@ export class Seam {
     if ("id" in frame) {
       if (this.#sinks.isEmpty) return "written";
       const params = { ...this.clean(frame.params).payload, session_id: frame.params.session_id };
-      this.#sinks.request(session, { ...frame, params });
+      this.#sinks.request(session, { ...frame, method: this.word(frame.method), params });
       return "written";
     }
     const { type, payload } = frame.params;

@@ -47,11 +47,15 @@ export const defaultSecretRules: readonly SecretRule[] = [
 
 /** A key of a JSON object whose value is masked whatever it looks like: `apiKey`, `X-Api-Key`, `access_token`, ... */
 export function isSecretKey(key: string): boolean {
-  return secretKey.test(key);
+  return secretWord.test(key) || secretVariable.test(key);
 }
 
-// The words at the end of a key, in any case and with or without a divider: `max_tokens` is none of them.
-const secretKey = /(?:authorization|api[-_]?key|password|token|secret|cookie)$/i;
+// The words at the end of a key, in any case and with or without a divider. `tokens` is none of them: they are counted.
+const secretWord =
+  /(?:authorization|token|secrets?|cookies?|passphrase|(?:password|passwd)(?:s|[-_ ]?hash)?|(?:api|secret|private|access|encryption|signing|master|auth)[-_ ]?key)$/i;
+
+// A variable of an environment that ends in KEY. Of a database and of a cache keys are no secrets.
+const secretVariable = /^(?!(?:.*_)?(?:PRIMARY|FOREIGN|UNIQUE|PARTITION|SORT|CACHE|PUBLIC)_KEY$)[A-Z0-9_]+_KEY$/;
 
 /** Names of environment variables whose values are registered as literals. */
 const secretName = /KEY|TOKEN|SECRET|PASSWORD/i;
@@ -73,16 +77,20 @@ function pieces(value: string): readonly string[] {
   return starts.map((start) => value.slice(start, start + length));
 }
 
+/** What follows the prefix of a rule. */
+export interface SecretPattern {
+  /** By character code below 128: 1 where the character may follow. */
+  readonly allowed: Uint8Array;
+  readonly min: number;
+  readonly max: number;
+  readonly end: string | null;
+}
+
 /** A literal, or one prefix of a rule, ready to be compared. */
 export interface CompiledRule {
   readonly prefix: string;
   /** null for a literal. */
-  readonly pattern: {
-    readonly allowed: Uint8Array;
-    readonly min: number;
-    readonly max: number;
-    readonly end: string | null;
-  } | null;
+  readonly pattern: SecretPattern | null;
 }
 
 /** Rules by the first character of what they match. */
@@ -99,8 +107,8 @@ export interface RuleSet {
   readonly heads: RegExp;
 }
 
-/** UTF-16 units of a head. */
-export const headUnits = 4;
+/** UTF-16 units of a head: with fewer, each character of a dashed line would look like the beginning of a private key. */
+export const headUnits = 6;
 
 /**
  * @throws RoomtapError `invalid_params` for a literal shorter than 9 or longer than 4,096 UTF-16 units, for more than
@@ -108,17 +116,18 @@ export const headUnits = 4;
  */
 export function compileRules(rules: readonly SecretRule[], literals: Iterable<string>): RuleSet {
   const compiled: CompiledRule[] = [];
-  for (const literal of new Set(literals)) {
+  const registered = new Set(literals);
+  if (registered.size > limits.maxLiterals) {
+    throw new RoomtapError("invalid_params", `at most ${limits.maxLiterals} secrets can be registered`);
+  }
+  for (const literal of registered) {
     if (literal.length < limits.minLiteralUnits || literal.length > limits.maxLiteralUnits) {
       throw new RoomtapError(
         "invalid_params",
         `a registered secret has ${limits.minLiteralUnits} to ${limits.maxLiteralUnits} characters, got ${literal.length}`,
       );
     }
-    compiled.push({ prefix: literal, pattern: null });
-  }
-  if (compiled.length > limits.maxLiterals) {
-    throw new RoomtapError("invalid_params", `at most ${limits.maxLiterals} secrets can be registered`);
+    for (const form of formsOf(literal)) compiled.push({ prefix: form, pattern: null });
   }
   for (const rule of rules) {
     if (!(rule.min >= 0 && rule.min <= rule.max && rule.prefixes.every((prefix) => prefix.length > 0))) {
@@ -129,6 +138,13 @@ export function compileRules(rules: readonly SecretRule[], literals: Iterable<st
     for (const prefix of rule.prefixes) compiled.push({ prefix, pattern });
   }
   return index(compiled);
+}
+
+/** A literal as it is, and as JSON writes it inside a string: with and without escapes of what is not ASCII. */
+function formsOf(literal: string): ReadonlySet<string> {
+  const escaped = JSON.stringify(literal).slice(1, -1);
+  const ascii = escaped.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return new Set([literal, ...pieces(escaped), ...pieces(ascii)]);
 }
 
 function index(compiled: readonly CompiledRule[]): RuleSet {

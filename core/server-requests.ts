@@ -6,6 +6,7 @@ import { messageOf, RoomtapError, type Report } from "./errors.ts";
 import type { JsonObject } from "./frames.ts";
 import { limits } from "./options.ts";
 import type { Question, RequestOutcome } from "./runner.ts";
+import { mask } from "./secret-rules.ts";
 import type { Seam } from "./seam.ts";
 import { toolIdOf } from "./stamp.ts";
 import { cutUnits } from "./utf8.ts";
@@ -41,12 +42,21 @@ export interface RequestEvents extends Record<string, unknown> {
   readonly resolved: { readonly request: OpenRequest; readonly outcome: RequestOutcome };
 }
 
+/** A call that waits for the outcome of a request. */
+interface Waiter {
+  readonly toolId: string | undefined;
+  readonly settle: (outcome: RequestOutcome) => void;
+}
+
 interface Waiting extends OpenRequest {
   readonly choices: readonly string[];
+  /** What an equal question has, too; null when none is equal. */
+  readonly likeness: string | null;
+  /** At least one: each equal question that was asked meanwhile is one more. */
+  readonly waiters: Waiter[];
   /** Monotonic ms; Infinity when it never expires. */
   readonly dueAt: number;
   readonly stopTimer: Undo;
-  readonly settle: (outcome: RequestOutcome) => void;
 }
 
 /** What a member of a room may be answered; a wider scope is a rule of the room that has to be stored first. */
@@ -57,7 +67,8 @@ const approvalFields = ["tool_name", "command", "description"] as const;
 
 /**
  * Questions of agents to people. Each has exactly one outcome, decided in one place: the first answer, the expiry, or the
- * end of its attempt (I9); later answers learn which it was. Bounds: 32 open per session, 1,024 per process, 64 Ki
+ * end of its attempt (I9); later answers learn which it was. Equal questions of a session, for one tool and command, are
+ * one request: its outcome is that of each call. Bounds: 32 calls that wait per session, 1,024 requests per process, 64 Ki
  * characters of command and of description (more can only be denied), 1,024 outcomes kept for 10 minutes.
  */
 export class ServerRequests {
@@ -67,6 +78,7 @@ export class ServerRequests {
   readonly #events: Emitter<RequestEvents>;
   readonly #waiting = new Map<string, Waiting>();
   readonly #outcomes = new Map<string, { readonly outcome: RequestOutcome; readonly at: number }>();
+  #refusedAnswers = 0;
 
   /** @param parts.report hears of listeners that threw */
   constructor(parts: { readonly seam: Seam; readonly clock: Clock; readonly ids: IdSource; readonly report: Report }) {
@@ -88,18 +100,29 @@ export class ServerRequests {
     return this.#events.on(name, listener);
   }
 
+  /** Answers that had no effect: they came too late, or named no request that is known. */
+  get refusedAnswers(): number {
+    return this.#refusedAnswers;
+  }
+
   /**
-   * Opens a request for an attempt and gives its one outcome. Never rejects: at a bound, and for an attempt that has
-   * ended, it is cancelled at once.
+   * Opens a request for an attempt, or joins an equal one, and gives its one outcome. Never rejects: at a bound, and for
+   * an attempt that has ended, it is cancelled at once.
    * @throws RoomtapError `invalid_params` for a lifetime that is not above 0
    */
   ask(attempt: Attempt, question: Question, lifetimeMs: number = limits.approvalLifetimeMs): Promise<RequestOutcome> {
     if (!(lifetimeMs > 0)) throw new RoomtapError("invalid_params", `a lifetime is above 0 ms, got ${lifetimeMs}`);
     if (attempt.sealed) return Promise.resolve(cancelled("interrupted"));
     if (!this.#hasRoom(attempt)) return Promise.resolve(cancelled("too_many_requests"));
+    const { payload } = this.#seam.clean(question.params);
+    const { fields, choices } = asked(payload);
+    const toolId = toolIdOf(payload);
+    const method = this.#seam.word(question.method);
+    const likeness = likenessOf(method, payload, choices);
+    const equal = likeness === null ? undefined : this.#equalTo(likeness, attempt);
+    if (equal !== undefined) return this.#join(equal, toolId);
     const id = `srq-${this.#ids.hex(6)}`;
     const request_id = `apr-${this.#ids.hex(6)}`;
-    const { fields, choices } = asked(this.#seam.clean(question.params).payload);
     const expires_at = lifetimeMs < Infinity ? this.#clock.now() + lifetimeMs : null;
     const params = {
       session_id: attempt.session.runtimeId,
@@ -109,10 +132,11 @@ export class ServerRequests {
       ...(expires_at === null ? {} : { expires_at }),
     };
     return new Promise((settle) => {
-      const { method } = question;
       const dueAt = this.#clock.monotonic() + lifetimeMs;
       const stopTimer = this.#clock.after(lifetimeMs, () => void this.#expire(request));
-      const request: Waiting = { id, request_id, method, attempt, params, choices, dueAt, stopTimer, settle };
+      const waiters = [{ toolId, settle }];
+      const told = { id, request_id, method, attempt, params };
+      const request: Waiting = { ...told, choices, likeness, waiters, dueAt, stopTimer };
       this.#waiting.set(id, request);
       this.#seam.writeJson({ jsonrpc: "2.0", id, method, params }, attempt);
       this.#events.emit("opened", request);
@@ -126,14 +150,15 @@ export class ServerRequests {
    */
   answer(id: string, answer: { readonly choice?: unknown; readonly reason?: string }, by: string | null): AnswerResult {
     const request = this.#find(id);
-    if (request === undefined) {
+    if (request !== undefined && this.#isDue(request)) this.#expire(request);
+    if (request === undefined || !this.#waiting.has(request.id)) {
+      this.#refusedAnswers++;
       this.#forgetOld();
       const known = this.#outcomes.get(id);
       return known === undefined
         ? { status: "unknown_request" }
         : { status: "already_resolved", outcome: known.outcome };
     }
-    if (this.#isDue(request)) return { status: "already_resolved", outcome: this.#expire(request) };
     const choice = request.choices.find((word) => word === answer.choice) ?? "deny";
     const outcome: RequestOutcome = {
       outcome: choice === "deny" ? "denied" : "answered",
@@ -163,8 +188,25 @@ export class ServerRequests {
   }
 
   #hasRoom(attempt: Attempt): boolean {
-    const ofSession = this.open().filter((request) => request.attempt.session === attempt.session).length;
+    this.open();
+    let ofSession = 0;
+    for (const request of this.#waiting.values()) {
+      if (request.attempt.session === attempt.session) ofSession += request.waiters.length;
+    }
     return this.#waiting.size < limits.maxOpenRequests && ofSession < limits.maxOpenRequestsPerSession;
+  }
+
+  #equalTo(likeness: string, { session }: Attempt): Waiting | undefined {
+    for (const request of this.#waiting.values()) {
+      if (request.likeness === likeness && request.attempt.session === session) return request;
+    }
+    return undefined;
+  }
+
+  /** One more call waits for the request; a tool that is first heard of here is opened. */
+  #join({ attempt, params, waiters }: Waiting, toolId: string | undefined): Promise<RequestOutcome> {
+    if (toolId !== undefined) this.#seam.mentionTool(attempt, toolId, params["tool_name"]);
+    return new Promise((settle) => waiters.push({ toolId, settle }));
   }
 
   #find(id: string): Waiting | undefined {
@@ -201,11 +243,12 @@ export class ServerRequests {
     this.#seam.publish(attempt, "request.resolved", payload as unknown as ActivityPayloads["request.resolved"], {
       bytes,
     });
-    const toolId = toolIdOf(request.params);
-    if (toolId !== undefined && outcome.outcome === "denied") this.#seam.endTool(attempt, toolId, "denied");
-    if (toolId !== undefined && outcome.outcome === "expired") this.#seam.endTool(attempt, toolId, "timeout");
+    for (const { toolId } of request.waiters) {
+      if (toolId !== undefined && outcome.outcome === "denied") this.#seam.endTool(attempt, toolId, "denied");
+      if (toolId !== undefined && outcome.outcome === "expired") this.#seam.endTool(attempt, toolId, "timeout");
+    }
     this.#events.emit("resolved", { request, outcome });
-    request.settle(outcome);
+    for (const { settle } of request.waiters) settle(outcome);
   }
 
   #write(attempt: Attempt, type: string, payload: JsonObject): void {
@@ -228,6 +271,15 @@ export class ServerRequests {
       this.#outcomes.delete(id);
     }
   }
+}
+
+/**
+ * What equal questions have in common. Without a command nobody can tell what is asked; and two that are masked look
+ * alike and may differ: nothing is equal to them.
+ */
+function likenessOf(method: string, { tool_name, command }: JsonObject, choices: readonly string[]): string | null {
+  if (typeof command !== "string" || command.includes(mask)) return null;
+  return JSON.stringify([method, tool_name, command, choices]);
 }
 
 function cancelled(reason: CancelWord): RequestOutcome {

@@ -2,12 +2,13 @@ import type { TurnSettled, TurnStarted, RowRef } from "./activity.ts";
 import type { ActivitySink } from "./activity-sink.ts";
 import { Attempt } from "./attempt.ts";
 import { cleanPayload, cleanText } from "./clean.ts";
+import { cleanReport } from "./clean-report.ts";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import { makeCoordinates, type Coordinates } from "./coordinates.ts";
 import { estimateBytes } from "./cut.ts";
-import { repeats } from "./echo.ts";
 import { reportLater, RoomtapError, type Report } from "./errors.ts";
 import { isHostType, type RunnerFrame } from "./frames.ts";
+import { KeptTexts } from "./kept-texts.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
 import type { WriteResult } from "./runner.ts";
 import { Seam } from "./seam.ts";
@@ -45,6 +46,7 @@ export class Tap {
   readonly seam: Seam;
   readonly requests: ServerRequests;
   readonly #redactor: Redactor;
+  readonly #keptTexts = new KeptTexts();
 
   constructor(options: TapOptions) {
     const clock = options.clock ?? systemClock;
@@ -52,7 +54,7 @@ export class Tap {
     this.#redactor = options.redactor ?? createRedactor();
     this.sessions = new SessionRegistry(ids);
     const { activity } = options;
-    const report = reportLater(options.report ?? (() => undefined), clock);
+    const report = cleanReport(reportLater(options.report ?? (() => undefined), clock), this.#redactor);
     this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity, report });
     this.requests = new ServerRequests({ seam: this.seam, clock, ids, report });
   }
@@ -97,15 +99,17 @@ export class Tap {
 
   /**
    * Closes the attempt: held text leaves, open requests are cancelled, open calls end `interrupted`; every later frame is
-   * late. It frees the session for the next attempt. Sealed again, it is only told once more what it was.
+   * late. It frees the session for the next attempt. Sealed again, it is only told once more what it was, its text as far as
+   * that is still kept.
    */
   seal(attempt: Attempt, reason: CancelWord): Sealed {
     if (!attempt.sealed) {
       this.requests.cancelAll(attempt, reason);
       for (const tool of [...attempt.openTools]) this.seam.endTool(attempt, tool.tool_id, "interrupted");
       this.seam.flush(attempt);
-      attempt.sealed = true;
+      attempt.seal();
       attempt.session.attempt = null;
+      this.#keptTexts.add(attempt);
     }
     const { text } = attempt.message;
     const next = attempt.settled ? attempt.n : attempt.n + 1;
@@ -128,7 +132,7 @@ export class Tap {
   /** An error's text as it may stand in a row; "" when it repeats the attempt's reasoning, which not everybody may see. */
   cleanError(attempt: Attempt, text: string): string {
     const clean = this.clean(text);
-    return repeats(clean, attempt.reasoning.text) ? "" : clean;
+    return attempt.repeatsReasoning(clean) ? "" : clean;
   }
 
   /** A text as it may leave: well formed, secrets masked. */

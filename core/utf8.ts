@@ -22,7 +22,12 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 export function cutUnits(text: string, units: number): string {
   if (text.length <= units) return text;
   const last = text.charCodeAt(units - 1);
-  return decoder.decode(encoder.encode(text.slice(0, last >= 0xd800 && last <= 0xdbff ? units - 1 : units)));
+  return ownText(text.slice(0, last >= 0xd800 && last <= 0xdbff ? units - 1 : units));
+}
+
+/** The same text with memory of its own. It is well formed. */
+export function ownText(text: string): string {
+  return decoder.decode(encoder.encode(text));
 }
 
 /** The longest beginning of `text` that takes at most `maxBytes` bytes of UTF-8 and ends between two code points. */

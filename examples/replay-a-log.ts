@@ -22,7 +22,7 @@ const members = ["one", "two"].map((handle) => ({
   runner: { kind: "scripted", script: { steps: [{ finish: `I am ${handle}.` }] } } as const,
 }));
 
-const tap = await createRoomtap({ db, rooms: [{ room_id: "team", members }] });
+const tap = await createRoomtap({ db, rooms: [{ room_id: "team", members, policy: { maxRounds: 1 } }] });
 await tap.room("team").post({ text: "@all who are you?" });
 await tap.finish();
 await tap.close();

@@ -15,7 +15,7 @@ import { boundsOf, treatmentsOf, type Treatment } from "./consumer-options.ts";
 import { HandlerCalls, type Failure } from "./handler-calls.ts";
 import { Healing } from "./healing.ts";
 import type { ConsumerOptions, ConsumerStats } from "./observer.ts";
-import { atMeta, cutEvent, freezeEvent, payloadBytes } from "./payload.ts";
+import { atMeta, freezeEvent, payloadBytes, type SharedShapes } from "./payload.ts";
 import { Queue, type Losses, type QueueBounds } from "./queue.ts";
 import type { Ring } from "./ring.ts";
 
@@ -26,6 +26,8 @@ const paceMs = 0.25;
 
 interface Parts {
   readonly ring: Ring;
+  /** Shared by all consumers of the ring. */
+  readonly shapes: SharedShapes;
   readonly clock: Clock;
   readonly report: Report;
   /** Asks for another drain, in a later turn of the event loop. */
@@ -267,8 +269,9 @@ export class Consumer implements Losses {
   /** The event as far as it is granted, and cut to `maxEventBytes`. Deltas are short, and cut they would be broken. */
   #shape(event: ActivityEvent, bytes: number, treatment: Treatment): ActivityEvent {
     if (isDelta(event)) return event;
-    if (treatment === "meta") return atMeta(event);
-    return bytes - envelopeBytes <= this.#bounds.maxEventBytes ? event : cutEvent(event, this.#bounds.maxEventBytes);
+    const { shapes } = this.#parts;
+    if (treatment === "meta") return shapes.meta(event);
+    return bytes - envelopeBytes <= this.#bounds.maxEventBytes ? event : shapes.cut(event, this.#bounds.maxEventBytes);
   }
 
   #isBehind(): boolean {

@@ -11,6 +11,7 @@ import {
 import { Consumer } from "./consumer.ts";
 import { checkConsumerOptions } from "./consumer-options.ts";
 import type { ConsumerOptions, ConsumerStats, Subscription } from "./observer.ts";
+import { SharedShapes } from "./payload.ts";
 import { Ring } from "./ring.ts";
 
 /** How long one turn of the event loop may go to handlers before I/O has its turn. */
@@ -34,6 +35,7 @@ export class Observers implements ActivitySink {
   readonly #clock: Clock;
   readonly #report: Report;
   readonly #ring = new Ring(() => this.#absorbAll());
+  readonly #shapes = new SharedShapes();
   readonly #consumers = new Map<string, Consumer>();
   #scheduled = false;
   #draining: (() => void)[] = [];
@@ -55,6 +57,7 @@ export class Observers implements ActivitySink {
     }
     const consumer = new Consumer(options, {
       ring: this.#ring,
+      shapes: this.#shapes,
       clock: this.#clock,
       report: this.#report,
       wake: () => this.#wake(),

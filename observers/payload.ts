@@ -44,6 +44,40 @@ function wholeBytes(event: ActivityEvent, field: string): number | undefined {
   return event.truncated?.find((cut) => cut.field === field)?.bytes;
 }
 
+/** Shapes of an event, by the bound they are cut to. */
+type Shapes = Map<number, ActivityEvent>;
+
+/** Of one event so many shapes are kept: a host's consumers rarely have more bounds than the default and the full one. */
+const maxShapes = 8;
+
+/**
+ * Shapes of events that consumers share, made once for all that have the same bound or level. They go with their event.
+ */
+export class SharedShapes {
+  readonly #metas = new WeakMap<ActivityEvent, ActivityEvent>();
+  readonly #cuts = new WeakMap<ActivityEvent, Shapes>();
+
+  /** As `atMeta`. */
+  meta(event: ActivityEvent): ActivityEvent {
+    const known = this.#metas.get(event);
+    if (known !== undefined) return known;
+    const shape = atMeta(event);
+    this.#metas.set(event, shape);
+    return shape;
+  }
+
+  /** As `cutEvent`. */
+  cut(event: ActivityEvent, maxEventBytes: number): ActivityEvent {
+    const shapes: Shapes = this.#cuts.get(event) ?? new Map();
+    const known = shapes.get(maxEventBytes);
+    if (known !== undefined) return known;
+    const shape = cutEvent(event, maxEventBytes);
+    if (shapes.size >= maxShapes) shapes.clear();
+    this.#cuts.set(event, shapes.set(maxEventBytes, shape));
+    return shape;
+  }
+}
+
 /** The event with its long fields cut, so that it takes at most `maxEventBytes` by estimate. */
 export function cutEvent(event: ActivityEvent, maxEventBytes: number): ActivityEvent {
   const { payload, truncated } = cutPayload(event.payload as unknown as JsonObject, maxEventBytes);

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { idSchema, limits, messageOf, RoomtapError, secretsOfEnvironment, type Runner } from "../core/index.ts";
-import { readRoster } from "../rooms/index.ts";
+import { policySchema, readRoster, type PolicyOptions } from "../rooms/index.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
 
 /** How approvals are answered while nobody can: `once` allows each by itself, `deny` refuses. */
@@ -27,6 +28,8 @@ export interface RoomConfig {
   readonly name?: string | undefined;
   /** 1 to 16, in the order in which they answer. */
   readonly members: readonly MemberConfig[];
+  /** Bounds of its discussions. Default: 3 rounds, 10 texts of members, 2 owed passes. */
+  readonly policy?: PolicyOptions | undefined;
 }
 
 /** What a config file says. */
@@ -47,6 +50,7 @@ const roomSchema = z.strictObject({
   room_id: idSchema,
   name: z.string().min(1).max(200).optional(),
   members: z.array(memberSchema).min(1).max(limits.maxMembers),
+  policy: policySchema.optional(),
 });
 
 const configSchema: z.ZodType<HostConfig> = z.strictObject({
@@ -81,14 +85,20 @@ function roomProblem({ rooms }: HostConfig): string | undefined {
   return undefined;
 }
 
+/** Gives a config module its types: `export default defineConfig({ rooms: [...] })`. */
+export function defineConfig(config: HostConfig): HostConfig {
+  return config;
+}
+
 /**
- * The config of a JSON file. Folders in it are meant from where the file stands.
+ * The config of a JSON file, or what a module (`.js`, `.mjs`, `.cjs`) exports by default. Folders in it are meant from
+ * where the file stands.
  * @throws RoomtapError `invalid_config`, naming the file, and the path in it or why it cannot be read
  */
-export function readConfig(file: string): HostConfig {
+export async function readConfig(file: string): Promise<HostConfig> {
   let config: HostConfig;
   try {
-    config = parseConfig(JSON.parse(readFileSync(file, "utf8")));
+    config = parseConfig(await contentOf(file));
   } catch (fault) {
     throw new RoomtapError("invalid_config", `${file}: ${messageOf(fault)}`, { cause: fault });
   }
@@ -97,6 +107,17 @@ export function readConfig(file: string): HostConfig {
     ...config,
     rooms: config.rooms.map((room) => ({ ...room, members: room.members.map((member) => placed(member, folder)) })),
   };
+}
+
+async function contentOf(file: string): Promise<unknown> {
+  if (!/\.[cm]?js$/.test(file)) return JSON.parse(withoutMark(readFileSync(file, "utf8")));
+  const module = (await import(pathToFileURL(resolve(file)).href)) as { readonly default?: unknown };
+  return module.default;
+}
+
+/** Some editors begin a file with a byte order mark, which is no JSON. */
+function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, "");
 }
 
 function placed(member: MemberConfig, folder: string): MemberConfig {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isId, RoomtapError } from "../core/index.ts";
+import { policySchema } from "../rooms/index.ts";
 import { shown } from "./entry.ts";
 import { firstProblem } from "./runners/index.ts";
 
@@ -56,6 +57,7 @@ const roomSchema = z.strictObject(
     room_id: z.custom(isId, expected("1 to 128 of A-Z a-z 0-9 . _ : - beginning with a letter or a digit")),
     name: text("a name").optional(),
     members: z.array(memberSchema, expected("a list of members")),
+    policy: policySchema.optional(),
   },
   expected("a room: { room_id, members }"),
 );
@@ -97,6 +99,9 @@ const optionsSchema = z.strictObject(
     logger: having("a logger", "debug", "info", "warn", "error"),
     maxConcurrentTurns: atLeast(1, "a whole number from 1"),
     stopGraceMs: atLeast(0, "0 or more milliseconds"),
+    turnDeadlineMs: atLeast(0, "0 or more milliseconds"),
+    leaseTtlMs: atLeast(100, "100 to 600,000 milliseconds"),
+    onWait: callable,
     busyTimeoutMs: atLeast(0, "0 or more milliseconds"),
     clock: having("a clock", "now", "monotonic", "after", "defer"),
     ids: having("a source of ids", "hex"),

@@ -1,5 +1,7 @@
+export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";
 export {
+  defineConfig,
   parseConfig,
   readConfig,
   secretsOfConfig,
@@ -8,7 +10,19 @@ export {
   type MemberConfig,
   type RoomConfig,
 } from "./config.ts";
-export { demoConfig, demoRoomId, demoText, parseLine, type ConsoleLine } from "./console/index.ts";
+export {
+  carryOut,
+  demoConfig,
+  demoRoomId,
+  demoScenes,
+  demoText,
+  parseLine,
+  roundsConfig,
+  roundsTexts,
+  type ConsoleHost,
+  type ConsoleLine,
+  type DemoScene,
+} from "./console/index.ts";
 export type { PluginEntry } from "./entry.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
 export { checkHostOptions } from "./host-options.ts";
@@ -56,4 +70,4 @@ export {
   type ScriptedOptions,
   type Step,
 } from "./runners/index.ts";
-export { oneLine, terminalText } from "./terminal-text.ts";
+export { jsonText, oneLine, terminalText } from "./terminal-text.ts";

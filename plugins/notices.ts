@@ -1,4 +1,4 @@
-import { cleanText, type Notice, type Redactor, type Report } from "../core/index.ts";
+import { cleanReport, cleanText, type Notice, type Redactor, type Report } from "../core/index.ts";
 import { oneLine } from "./terminal-text.ts";
 
 /** A notice's message is at most so long, and the stack beside it. UTF-16 units. */
@@ -7,7 +7,8 @@ const maxStackUnits = 8_000;
 
 /** The same report for faults as they come: secrets masked in the message, which is brought on one line and cut. */
 export function maskedReport(report: Report, redactor: Redactor): Report {
-  return (notice) => report({ ...notice, message: maskedMessage(notice, redactor) });
+  const onOneLine: Report = (notice) => report({ ...notice, message: oneLine(notice.message, maxMessageUnits) });
+  return cleanReport(onOneLine, redactor);
 }
 
 /** Reports as warnings of the process, with the stack of what was thrown as their detail. Secrets are masked. */

@@ -6,7 +6,15 @@ export function terminalText(text: string): string {
   return text.replace(controls, "\u{fffd}");
 }
 
-/** The same on one line, at most `maxUnits` UTF-16 units long; without a bound as long as it is. */
+/** JSON that a terminal shows and does not obey: what it would obey stands there as an escape, so the value is the same. */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(
+    controls,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Text on one line that a terminal shows and does not obey, at most `maxUnits` UTF-16 units long; without a bound as long as it is. */
 export function oneLine(text: string, maxUnits = Infinity): string {
   const line = terminalText(text.replace(/\r\n/g, "\n")).replace(/\s+/g, " ").trim();
   if (line.length <= maxUnits) return line;

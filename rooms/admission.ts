@@ -1,51 +1,184 @@
-/** Whether another turn may run. Pure. */
-export function admits(running: number, maxConcurrentTurns: number): boolean {
-  return running < maxConcurrentTurns;
+/** Who has a place, and who wants one. */
+export interface Admission<Waiting> {
+  /** Turns that hold a place. A turn that waits for a person holds none. */
+  readonly running: number;
+  /** Places over all rooms. */
+  readonly max: number;
+  /** Parked turns that were answered, in the order of their answers. */
+  readonly answers: Iterable<Waiting>;
+  /** Rooms that have a turn to start, in the order of asking; one that was let in asks anew, behind the others. */
+  readonly starts: Iterable<Waiting>;
 }
 
-/** Comes back for a place. Each asker is known by this function: it is one and the same in all its calls. */
-export type Seek = () => void;
+/** Whom to let in next: an answered turn before any new one; undefined while every place is taken. Pure. */
+export function admit<Waiting>({ running, max, answers, starts }: Admission<Waiting>): Waiting | undefined {
+  if (running >= max) return undefined;
+  for (const answer of answers) return answer;
+  for (const start of starts) return start;
+  return undefined;
+}
+
+/** The place of one turn. */
+export interface Place {
+  /** Gives the place up while the turn waits for a person. Without effect on one that is parked or has left. */
+  park(): void;
+  /**
+   * Resolves when the turn has a place again, before any new turn gets one: true at once if it was not parked, false when
+   * it left in the meantime. Asked twice, it waits once.
+   */
+  resume(): Promise<boolean>;
+  /** Ends the turn's claim to a place. Safe to call twice. */
+  leave(): void;
+}
+
+/** Someone in line. */
+interface Waiting {
+  /** Takes the place that is free now; it is counted as taken already. */
+  readonly take: () => void;
+}
 
 /**
- * The places for turns over all rooms. Whoever finds none free waits in line, once, however often it asks. A place that
- * becomes free is kept for the first in line until that takes or declines it, so rooms take turns and no free place is
- * overlooked.
+ * The places for turns over all rooms. A free place goes to an answered turn, then to the room that asked first; a room
+ * that was let in stands behind the others with its next turn, so rooms take turns.
  */
 export class Places {
   readonly #max: number;
-  readonly #waiting = new Set<Seek>();
-  readonly #kept = new Set<Seek>();
-  /** Places in use, those that are kept for somebody among them. While somebody waits, all are. */
-  #used = 0;
+  readonly #answers = new Set<Waiting>();
+  /** By room, in the order of asking. */
+  readonly #starts = new Map<string, Waiting>();
+  /** Rooms that were called and have not come yet: a place is kept for each. */
+  readonly #called = new Map<string, Waiting>();
+  #running = 0;
 
+  /** @param max places, at least 1 */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Takes a place; or, when none is free, has `seek` called once as soon as one is kept for it. */
-  take(seek: Seek): boolean {
-    if (this.#kept.delete(seek)) return true;
-    if (!admits(this.#used, this.#max)) {
-      this.#waiting.add(seek);
-      return false;
-    }
-    this.#used++;
-    return true;
+  /** Places that turns hold or that are kept for rooms that were called. */
+  get running(): number {
+    return this.#running;
   }
 
-  /** Says that `seek` needs no place for now: one that is kept for it goes to the next in line. */
-  decline(seek: Seek): void {
-    if (this.#kept.delete(seek)) this.release();
+  /** How many rooms stand before this one in the line for new turns; undefined when it is not in it. */
+  before(roomId: string): number | undefined {
+    const index = [...this.#starts.keys()].indexOf(roomId);
+    return index === -1 ? undefined : index;
   }
 
-  release(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#used--;
-      return;
+  /**
+   * A place for a turn of the room. Or undefined, and the room stands in line: `call` is called once, when a place is kept
+   * for it. The room then enters again before the promise of `call` settles; if it does not, the next one has the place.
+   * @param call reports its own faults
+   */
+  enter(roomId: string, call: () => Promise<unknown>): Place | undefined {
+    if (this.#called.delete(roomId)) return this.#place();
+    if (this.#starts.has(roomId)) return undefined;
+    const waiting: Waiting = { take: () => void this.#call(roomId, waiting, call) };
+    this.#starts.set(roomId, waiting);
+    if (this.#next() !== waiting) return undefined;
+    this.#starts.delete(roomId);
+    this.#running++;
+    return this.#place();
+  }
+
+  /** Takes the room out of the line: it has nothing to start any more. */
+  withdraw(roomId: string): void {
+    this.#starts.delete(roomId);
+    if (this.#called.delete(roomId)) this.#free();
+  }
+
+  async #call(roomId: string, waiting: Waiting, call: () => Promise<unknown>): Promise<void> {
+    this.#starts.delete(roomId);
+    this.#called.set(roomId, waiting);
+    try {
+      await call();
+    } catch {
+      // Whoever is called reports its own faults; here it did not come.
     }
-    this.#waiting.delete(next);
-    this.#kept.add(next);
-    next();
+    if (this.#called.get(roomId) !== waiting) return;
+    this.#called.delete(roomId);
+    this.#free();
+  }
+
+  #place(): Place {
+    return new TurnPlace({
+      free: () => this.#free(),
+      join: (turn) => {
+        this.#answers.add(turn);
+        this.#serve();
+      },
+      quit: (turn) => void this.#answers.delete(turn),
+    });
+  }
+
+  #free(): void {
+    this.#running--;
+    this.#serve();
+  }
+
+  /** Gives free places away, one by one. */
+  #serve(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#running++;
+      this.#answers.delete(next);
+      next.take();
+    }
+  }
+
+  #next(): Waiting | undefined {
+    const [running, max] = [this.#running, this.#max];
+    return admit({ running, max, answers: this.#answers, starts: this.#starts.values() });
+  }
+}
+
+/** What a turn asks of the places. */
+interface Line {
+  /** Gives a held place up. */
+  readonly free: () => void;
+  /** Stands in line for a place. */
+  readonly join: (turn: Waiting) => void;
+  readonly quit: (turn: Waiting) => void;
+}
+
+class TurnPlace implements Place, Waiting {
+  readonly #line: Line;
+  #state: "running" | "parked" | "answered" | "left" = "running";
+  #resumed: Promise<boolean> = Promise.resolve(true);
+  #end: (hasPlace: boolean) => void = () => undefined;
+
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  park(): void {
+    if (this.#state !== "running") return;
+    this.#state = "parked";
+    this.#line.free();
+  }
+
+  resume(): Promise<boolean> {
+    if (this.#state === "parked") {
+      this.#state = "answered";
+      this.#resumed = new Promise((resolve) => {
+        this.#end = resolve;
+      });
+      this.#line.join(this);
+    }
+    return this.#resumed;
+  }
+
+  take(): void {
+    this.#state = "running";
+    this.#end(true);
+  }
+
+  leave(): void {
+    const before = this.#state;
+    this.#state = "left";
+    if (before === "running") this.#line.free();
+    if (before !== "answered") return;
+    this.#line.quit(this);
+    this.#end(false);
   }
 }

@@ -30,13 +30,32 @@ export interface DiscussionState {
   /** The row of its first turn. */
   readonly first_row: number;
   readonly last_row: number;
+  /** The present round. Those behind the policy's last one give members that were named one more turn. */
   readonly round: number;
-  /** Slots of the round that have settled, ascending. Superseded turns do not count. */
-  readonly slots_done: readonly number[];
+  /** Who had a turn in this round, by the row of its start, oldest first; the last 64. Retries do not count again. */
+  readonly turns: readonly MemberRow[];
   /** Turns that completed with a text, over all rounds. */
   readonly completed: number;
-  /** Words behind `@` in the post and in completed texts, lower case, oldest first; the last 64. */
-  readonly named: readonly string[];
+  /** The last completed text of each member in it, oldest first; the last 64. */
+  readonly spoke: readonly MemberRow[];
+  /** Words behind `@` in the post and in completed texts, in order of first appearance; the last 64. */
+  readonly named: readonly NamedWord[];
+}
+
+/** A member and a row of its own. */
+export interface MemberRow {
+  readonly member_id: string;
+  readonly row: number;
+}
+
+/** A word that was named in a discussion. Whether it is a member's handle is the roster's to say. */
+export interface NamedWord {
+  /** Lower case. */
+  readonly word: string;
+  /** The first round it counts in: 0 for the post's, else the one behind the round in which it was said. */
+  readonly round: number;
+  /** The last text of a member that named it; null when only the post did. */
+  readonly row: number | null;
 }
 
 /** A row that shows a text: a start that holds posts in full, or a completed answer. */

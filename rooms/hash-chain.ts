@@ -32,6 +32,11 @@ export function rowBytes(row: HashedColumns): number {
   return Buffer.byteLength(before) + Buffer.byteLength(row.payload) + Buffer.byteLength(after);
 }
 
+/** `rowBytes` with the longest `seq` and `created_at` there are: so a row that fits does so at any place and time. */
+export function chargedBytes(row: Omit<HashedColumns, "seq" | "created_at">): number {
+  return rowBytes({ ...row, seq: Number.MAX_SAFE_INTEGER, created_at: Number.MAX_SAFE_INTEGER });
+}
+
 // The canonical text of the row, before and behind the value of `payload`: keys in order. Strings take the general
 // path, because a damaged column may hold anything.
 function textAround(row: HashedColumns): readonly [string, string] {

@@ -10,19 +10,33 @@ export {
   type AcceptResult,
   type Append,
   type AppendResult,
+  type ChangeListener,
+  type ChangeRefused,
+  type DueRow,
+  type Fenced,
   type Head,
   type InboxChange,
   type InboxRow,
+  type LeaseLost,
+  type LeaseRow,
   type LogRow,
   type Member,
   type NewPost,
   type NewRow,
   type Page,
+  type PlanInput,
+  type ProcessMark,
+  type Refused,
+  type RetryRow,
+  type RoomLeases,
   type RoomLog,
+  type RoomReader,
   type RoomRecord,
   type RowKind,
   type SettledRow,
   type StartedRow,
+  type StopFence,
+  type StoredCheckpoint,
 } from "./log.ts";
 export { parseRow, type StoredRow } from "./stored-row.ts";
 export { openSqliteLog, SqliteRoomLog, type SqliteLogOptions } from "./sqlite/log.ts";
@@ -30,16 +44,34 @@ export { type OpenOptions } from "./sqlite/open.ts";
 export { type Quota } from "./sqlite/quota.ts";
 export { openSqliteLogReader } from "./open-reader.ts";
 export { SqliteLogReader } from "./sqlite/reader.ts";
-export { verifyLog, type OpenTurn, type RoomVerdict, type VerifiableLog, type VerifyProblem } from "./verify.ts";
+export {
+  verifyLog,
+  type OpenTurn,
+  type Orphan,
+  type RoomCheck,
+  type RoomVerdict,
+  type TableProblem,
+  type VerifiableLog,
+  type VerifyProblem,
+} from "./verify.ts";
 
 // What follows from a log, purely: ids, rosters, mentions, the fold, the plan.
-export { checkpointOf, type Checkpoint } from "./checkpoint.ts";
+export {
+  checkpointOf,
+  readStored,
+  toStored,
+  type Checkpoint,
+  type IgnoredReason,
+  type StoredReading,
+} from "./checkpoint.ts";
 export { fold, RoomFold } from "./fold.ts";
 export {
   emptyState,
   type DiscussionState,
   type FoldState,
+  type MemberRow,
   type MemberState,
+  type NamedWord,
   type OpenAttempt,
   type SeenThread,
   type SettledAttempt,
@@ -47,10 +79,23 @@ export {
   type TaskState,
   type ThreadState,
 } from "./fold-state.ts";
+export { foldStateVersion } from "./fold-state-schema.ts";
 export { eventId, messageId, sessionId, taskId, turnId, type TurnIdParts } from "./ids.ts";
 export { afterLeadingMentions, mentionedWords } from "./mention-words.ts";
+export { changedEntries, memberEntries, type MembersSource } from "./member-states.ts";
 export { parseMentions, type Mentions } from "./mentions.ts";
-export { planNext, type Plan, type PlannedStart, type PlanSource } from "./plan.ts";
+export {
+  planNext,
+  type Plan,
+  type PlannedStart,
+  type PlanSource,
+  type ThreadPlan,
+  type ThreadStanding,
+} from "./plan.ts";
+export { defaultPolicy, parsePolicy, policySchema, type PolicyOptions, type RoomPolicy } from "./policy.ts";
+export { dueAfter, retryable, type Retryable } from "./retryable.ts";
+export { roomState, type InboxEntry, type RoomState } from "./room-state.ts";
+export { isSuperseded } from "./supersede.ts";
 export {
   drivenMembers,
   parseRoster,
@@ -63,9 +108,20 @@ export {
 export { transcriptOf, transcriptRows, type Transcript, type TranscriptSource } from "./transcript.ts";
 
 // What carries the plan out: rooms side by side, attempts with exactly one end.
-export { Places, admits } from "./admission.ts";
+export { admit, Places, type Admission, type Place } from "./admission.ts";
 export type { AttemptRun } from "./attempt-run.ts";
+export type { ClaimReason } from "./lease.ts";
+export type { LeaseWait } from "./lease-claim.ts";
+export {
+  LeaseKeeper,
+  type Lease,
+  type LeaseCounters,
+  type LeaseKeeperOptions,
+  type LossReason,
+} from "./lease-keeper.ts";
 export type { PostInput, PostReceipt } from "./post.ts";
+export { isGone, processMark } from "./process-mark.ts";
 export type { Room } from "./room.ts";
-export { RoomHost, type MemberDefinition, type RoomDefinition, type RoomHostOptions } from "./room-host.ts";
+export { type MemberDefinition, type RoomDefinition } from "./room-definition.ts";
+export { RoomHost, type RoomHostOptions, type StaleCounters } from "./room-host.ts";
 export { abandoned, settle, type SettlementSource } from "./settlement.ts";

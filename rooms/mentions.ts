@@ -17,7 +17,11 @@ export interface Mentions {
  * or only unknown words, addresses nobody. Display names never count.
  */
 export function parseMentions(text: string, members: readonly Member[]): Mentions {
-  const words = mentionedWords(text);
+  return resolveWords(mentionedWords(text), members);
+}
+
+/** Whom words behind `@` address: the lower-case words of `mentionedWords`, of one text or of several. */
+export function resolveWords(words: readonly string[], members: readonly Member[]): Mentions {
   const byHandle = new Map(members.map((member) => [member.handle.toLowerCase(), member.member_id]));
   const named = new Set<string>();
   const unresolved: string[] = [];

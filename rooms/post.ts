@@ -3,6 +3,7 @@ import { idSchema, limits, RoomtapError, utf8Length, type Author } from "../core
 import { messageId } from "./ids.ts";
 import type { NewPost, RoomRecord } from "./log.ts";
 import { parseMentions } from "./mentions.ts";
+import { displayNameSchema } from "./roster.ts";
 
 /** What somebody writes to a room. */
 export interface PostInput {
@@ -40,7 +41,7 @@ const postSchema = z.strictObject({
   text: z.string(),
   thread_id: idSchema.default("main"),
   author: z
-    .strictObject({ kind: z.enum(["person", "agent"]), id: idSchema, display_name: z.string().max(128).optional() })
+    .strictObject({ kind: z.enum(["person", "agent"]), id: idSchema, display_name: displayNameSchema.optional() })
     .default({ kind: "person", id: "local" }),
   origin: z.string().max(128).nullable().default(null),
   event_id: idSchema.optional(),

@@ -1,44 +1,69 @@
-import { makeCoordinates, RoomtapError, type Tap } from "../core/index.ts";
-import type { RoomFold } from "./fold.ts";
+import { makeCoordinates, RoomtapError, type Coordinates, type Runner, type Tap } from "../core/index.ts";
+import type { TaskState } from "./fold-state.ts";
 import { sessionId } from "./ids.ts";
-import type { RoomLog } from "./log.ts";
+import type { LoadedRoom } from "./load-room.ts";
+import type { Fenced, RoomLog, StopFence } from "./log.ts";
+import { dueAfter } from "./retryable.ts";
 import { abandoned } from "./settlement.ts";
 
-/**
- * Settles the attempts that a dead host left open, in one transaction, and tells it. They may have run: nothing is run
- * again by itself. Returns how many there were.
- */
-export async function abandonOpenAttempts(parts: {
+/** What recovery works on: a room whose lease was just claimed, and what its log says. */
+export interface RecoveryParts {
   readonly log: RoomLog;
   readonly tap: Tap;
-  readonly roomId: string;
-  readonly fold: RoomFold;
-}): Promise<number> {
-  const { log, tap, roomId, fold } = parts;
-  const open = fold
-    .state()
-    .tasks.filter((task) => task.status === null)
-    .map(({ thread_id, member_id, turn_id, task_id, execution_generation }) =>
-      makeCoordinates({ room_id: roomId, thread_id, member_id, turn_id, task_id, execution_generation }),
-    );
-  if (open.length === 0) return 0;
+  readonly fence: Fenced;
+  readonly loaded: LoadedRoom;
+  /** By member id. */
+  readonly runners: ReadonlyMap<string, Runner>;
+  /** The room's last stop: what it was to end is not asked for again. */
+  readonly stop: StopFence | null;
+}
+
+/**
+ * Settles the attempts that a dead host left open, in one transaction, and tells it. They may have run, so none is run
+ * again by itself; but those of runners that say `rerun: "safe"` are asked for before, so that a crash between the two
+ * steps loses nothing. Gives the room as it is then.
+ * @throws RoomtapError `lease_lost`, and what the log throws
+ */
+export async function abandonOpenAttempts(parts: RecoveryParts): Promise<LoadedRoom> {
+  const { log, tap, fence, loaded, runners, stop } = parts;
+  const { fold } = loaded;
+  const open = fold.state().tasks.filter((task) => task.status === null);
+  if (open.length === 0) return loaded;
+  for (const task of open) {
+    if (task.started_row > (stop?.seq ?? 0)) await askAgain(log, fence, task, runners.get(task.member_id));
+  }
+  const coordinates = open.map((task) => coordinatesOf(fence.room_id, task));
   const result = await log.append({
-    room_id: roomId,
-    rows: open.map((coordinates) => ({ kind: "turn.settled", coordinates, payload: abandoned })),
+    ...fence,
+    rows: coordinates.map((each) => ({ kind: "turn.settled", coordinates: each, payload: abandoned })),
     inbox: [],
     expected_seq: fold.throughSeq,
   });
-  if (result.status !== "appended") {
-    const problem = "message" in result ? result.message : result.status;
-    throw new RoomtapError("internal", `room ${roomId}: the attempts of a dead host could not be settled: ${problem}`);
-  }
+  // By the next holder, or by a commit of this one whose answer was lost: to be read again.
+  if (result.status === "exists") throw new RoomtapError("lease_lost", "what was left open is settled already");
+  if (result.status !== "appended") throw new RoomtapError(result.status, result.message);
   for (const [index, row] of result.rows.entries()) {
     fold.apply(row);
-    const coordinates = open[index];
-    if (coordinates === undefined) continue;
-    const attempt = tap.begin(coordinates, sessionId(roomId, coordinates.thread_id, coordinates.member_id), null);
+    const at = coordinates[index];
+    if (at === undefined) continue;
+    const attempt = tap.begin(at, sessionId(at.room_id, at.thread_id, at.member_id), null);
     tap.seal(attempt, "runner_lost");
     tap.settled(attempt, abandoned, { seq: row.seq, hash: row.hash });
   }
-  return open.length;
+  return { ...loaded, logHash: result.rows.at(-1)?.hash ?? loaded.logHash };
+}
+
+async function askAgain(log: RoomLog, fence: Fenced, task: TaskState, runner: Runner | undefined): Promise<void> {
+  const { task_id, execution_generation } = task;
+  // Unasked attempts are bounded, or a turn that kills its host would do so for ever.
+  if (runner?.rerun !== "safe" || dueAfter(execution_generation) === null) return;
+  const retry = { ...fence, task_id, execution_generation, origin: "auto_continue", cause: "auto_continue" } as const;
+  const result = await log.putRetry(retry);
+  // A full inbox, or a disbanded room, has no place for it: it stays abandoned, and somebody may ask for it.
+  if (result.status === "lease_lost") throw new RoomtapError("lease_lost", result.message);
+}
+
+function coordinatesOf(roomId: string, task: TaskState): Coordinates {
+  const { thread_id, member_id, turn_id, task_id, execution_generation } = task;
+  return makeCoordinates({ room_id: roomId, thread_id, member_id, turn_id, task_id, execution_generation });
 }

@@ -3,99 +3,135 @@ import {
   hostDefaults,
   RoomtapError,
   type Clock,
+  type IdSource,
   type OpenRequest,
   type Report,
-  type Runner,
   type Tap,
 } from "../core/index.ts";
 import { Places } from "./admission.ts";
 import type { AttemptRun } from "./attempt-run.ts";
-import { loadRoom, type LoadedRoom, type StoredLog } from "./load-room.ts";
-import type { RoomLog } from "./log.ts";
-import { abandonOpenAttempts } from "./recovery.ts";
-import { Room, type HostParts } from "./room.ts";
-import { parseRoster, rosterDigest } from "./roster.ts";
-
-/** A member as a host is given it. */
-export interface MemberDefinition {
-  /** What `@handle` names. */
-  readonly handle: string;
-  /** Default `m-` and the handle. */
-  readonly member_id?: string | undefined;
-  /** Default the handle. */
-  readonly display_name?: string | undefined;
-  /** null for a person. */
-  readonly runner: Runner | null;
-}
-
-/** A room as a host is given it. */
-export interface RoomDefinition {
-  readonly room_id: string;
-  /** Default the room's id. */
-  readonly name?: string | undefined;
-  /** 1 to 16, in the order in which they answer. */
-  readonly members: readonly MemberDefinition[];
-}
+import type { LeaseWait } from "./lease-claim.ts";
+import { LeaseKeeper, type LeaseCounters } from "./lease-keeper.ts";
+import type { StoredLog } from "./load-room.ts";
+import type { RoomLog, RoomRecord } from "./log.ts";
+import { parsePolicy } from "./policy.ts";
+import { Room, type RoomHostParts } from "./room.ts";
+import { rosterOf, type RoomDefinition } from "./room-definition.ts";
+import { Signal } from "./signal.ts";
 
 /** What a host is made of. */
 export interface RoomHostOptions {
   readonly log: RoomLog & StoredLog;
   readonly tap: Tap;
   readonly clock: Clock;
+  readonly ids: IdSource;
   readonly report: Report;
   readonly rooms: readonly RoomDefinition[];
-  /** Turns that run side by side over all rooms. Default 4. */
+  /** Turns that run side by side over all rooms; those that wait for a person do not count. Default 4. */
   readonly maxConcurrentTurns?: number | undefined;
   /** How long a runner may take to end once it was asked to. Default 30,000. */
   readonly stopGraceMs?: number | undefined;
+  /** How long a turn may run; the time in which it waits for a person does not count. Default 1,800,000. */
+  readonly turnDeadlineMs?: number | undefined;
+  /** How long a lease is believed in without being renewed, 100 to 600,000. Default 15,000. */
+  readonly leaseTtlMs?: number | undefined;
+  /** Told why a room cannot be driven yet, and when it can. */
+  readonly onWait?: ((roomId: string, wait: LeaseWait) => void) | undefined;
 }
 
-/** The rooms that a process drives, side by side. Opening it settles what a dead host left open. */
+/** How often a host tried to do something in a room that was not its own any more. Nothing of it had an effect. */
+export interface StaleCounters extends LeaseCounters {
+  readonly refused_settles: number;
+  /** Stops, pauses, retries, rosters and the like. */
+  readonly refused_changes: number;
+  /** Frames of attempts that had ended or were given up, of all rooms of the tap. */
+  readonly late_frames: number;
+  /** Answers to requests that were not open any more, likewise. */
+  readonly refused_answers: number;
+}
+
+/** The rooms of a process, side by side: each is driven here while this process holds its lease. */
 export class RoomHost {
   readonly #rooms = new Map<string, Room>();
-  readonly #parts: HostParts;
+  readonly #parts: RoomHostParts;
+  readonly #undo: (() => void)[] = [];
   #waiters: (() => void)[] = [];
+  /** Fires at the next commit, whoever makes it. */
+  #committed = new Signal();
 
   private constructor(options: RoomHostOptions) {
+    const { log, tap, clock, ids, report, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait } = options;
     const places = options.maxConcurrentTurns ?? hostDefaults.maxConcurrentTurns;
+    const onLost = (roomId: string, generation: number): void => this.#rooms.get(roomId)?.lost(generation);
     this.#parts = {
-      log: options.log,
-      tap: options.tap,
-      clock: options.clock,
-      report: options.report,
+      log,
+      tap,
+      clock,
+      report,
       places: new Places(places),
       lane: createLane(places),
-      stopGraceMs: options.stopGraceMs,
+      leases: new LeaseKeeper({ log, clock, ids, report, leaseTtlMs, onLost, onWait }),
+      stopGraceMs,
+      turnDeadlineMs,
+      refused: { settles: 0, changes: 0 },
       onChange: () => this.#changed(),
     };
-    // A turn that begins to wait for a person may be the last thing that moved.
-    options.tap.requests.on("opened", () => this.#changed());
+    // Posts of other processes; those of this one pump by themselves.
+    this.#undo.push(
+      log.watch((roomIds) => {
+        if (roomIds === null) this.#pumpAll();
+        this.#committed.fire();
+        this.#committed = new Signal();
+      }),
+    );
   }
 
   /**
-   * Checks all that is given before anything is written.
-   * @throws RoomtapError `duplicate_id` for two rooms of one id, `invalid_roster`, `invalid_params`, and what the log throws
+   * Checks all that is given before anything is written, and drives each room whose lease can be had at once. A room that
+   * another process drives takes posts meanwhile, and is driven here as soon as its lease can be had.
+   * @throws RoomtapError `duplicate_id`, `invalid_roster`, `invalid_params`, `room_retired`, and what the log throws
    */
   static async open(options: RoomHostOptions): Promise<RoomHost> {
-    const { log, tap, clock, report } = options;
     checkOptions(options);
-    const planned = planRooms(options.rooms);
-    const host = new RoomHost(options);
-    // Together, because what is asked for in one tick is one commit.
-    const records = await Promise.all(planned.map(({ content }) => log.putRoom(content)));
-    for (const [index, { runners }] of planned.entries()) {
-      const record = records[index];
-      if (record === undefined) continue;
-      const { fold, damage } = await recoverRoom(record.room_id, { log, tap, clock });
-      host.#rooms.set(record.room_id, new Room({ record, fold, damage, runners }, host.#parts));
+    const planned = options.rooms.map((definition) => ({ definition, ...rosterOf(definition.members) }));
+    const policies = options.rooms.map(({ policy }) => parsePolicy(policy));
+    const waits = new Map<string, () => void>();
+    const host = new RoomHost({
+      ...options,
+      onWait: (roomId, wait) => {
+        options.onWait?.(roomId, wait);
+        waits.get(roomId)?.();
+      },
+    });
+    try {
+      // Together, because what is asked for in one tick is one commit.
+      const records = await Promise.all(
+        planned.map(({ definition, content }) => createRoom(options.log, definition, content)),
+      );
+      for (const [index, { definition }] of planned.entries()) {
+        const [record, policy] = [records[index], policies[index]];
+        if (record === undefined || policy === undefined) continue;
+        const { members, name = definition.room_id } = definition;
+        host.#rooms.set(record.room_id, new Room({ record, members, name, policy }, host.#parts));
+      }
+      // Whoever has to wait for a lease does not keep the others.
+      await Promise.all(
+        host.rooms.map((room) => {
+          const waiting = new Promise<void>((resolve) => waits.set(room.record.room_id, resolve));
+          const driven = room.drive();
+          return Promise.race([
+            driven,
+            // Then it is waited for behind the back of whoever opened the host.
+            waiting.then(() => void driven.catch(() => room.driveWhenPossible())),
+          ]);
+        }),
+      );
+      await host.#nameOthers();
+      return host;
+    } catch (fault) {
+      await host.close(0).catch(() => undefined);
+      throw fault;
     }
-    for (const { room_id } of await log.rooms()) {
-      if (host.#rooms.has(room_id)) continue;
-      const { damage } = await recoverRoom(room_id, { log, tap, clock });
-      if (damage !== null) report({ code: damage.code, message: damage.message, subject: room_id });
-    }
-    for (const room of host.#rooms.values()) room.pump();
-    return host;
   }
 
   /** @throws RoomtapError `unknown_room`, naming those that are open here */
@@ -119,6 +155,18 @@ export class RoomHost {
     return this.rooms.flatMap((room) => [...room.runs]);
   }
 
+  /** What it tried that was not its to do any more, since it was opened. */
+  get counters(): StaleCounters {
+    const { leases, refused, tap } = this.#parts;
+    return {
+      ...leases.counters,
+      refused_settles: refused.settles,
+      refused_changes: refused.changes,
+      late_frames: tap.seam.refused("late_frame"),
+      refused_answers: tap.requests.refusedAnswers,
+    };
+  }
+
   /** Resolves when nothing moves any more without a person: no turn runs, or those that do wait for an answer. */
   quiet(): Promise<void> {
     return new Promise((resolve) => {
@@ -138,7 +186,13 @@ export class RoomHost {
       // Somebody may have answered between the word that all is quiet and this line.
       if (!this.#isQuiet()) continue;
       const waiting = this.runs;
-      if (waiting.length === 0) return unanswered;
+      if (waiting.length === 0) {
+        const next = this.#committed.fired;
+        // Where another process drives, its commits say when the posts have had their turns.
+        if (!(await this.#isOwedElsewhere())) return unanswered;
+        await next;
+        continue;
+      }
       for (const run of waiting) {
         unanswered.push(...this.#parts.tap.requests.open(run.attempt));
         run.stop("shutdown");
@@ -148,7 +202,8 @@ export class RoomHost {
   }
 
   /**
-   * Stops what runs (`cancelled`, `shutdown`) and waits until it has settled. What waits in the inbox stays there.
+   * Stops what runs (`cancelled`, `shutdown`), waits until it has settled, stores what was folded and gives the leases
+   * back. What waits in the inbox stays there.
    * @param graceMs how long runners may take; default `stopGraceMs`
    * @throws RoomtapError `invalid_params` for a grace that is no time
    */
@@ -160,10 +215,46 @@ export class RoomHost {
     // A start that was being written has its attempt by now.
     this.#stopAll(graceMs);
     await Promise.all(this.runs.map((run) => run.done));
+    const released = await Promise.allSettled(this.rooms.map((room) => room.release()));
+    await this.#parts.leases.releaseAll();
+    for (const undo of this.#undo.splice(0)) undo();
+    const failed = released.find((result) => result.status === "rejected");
+    if (failed?.status === "rejected") this.#releaseFailed(failed.reason);
+  }
+
+  /** Rooms of the database that nobody defined are left as they are. */
+  async #nameOthers(): Promise<void> {
+    const { log, report } = this.#parts;
+    for (const { room_id, disbanded_at } of await log.rooms()) {
+      if (this.#rooms.has(room_id) || disbanded_at !== null) continue;
+      report({
+        code: "room_not_driven",
+        message: `room ${room_id} is in the database and not among those to be driven: it is left as it is`,
+        subject: room_id,
+      });
+    }
+  }
+
+  #pumpAll(): void {
+    for (const room of this.#rooms.values()) room.pump();
+  }
+
+  #releaseFailed(fault: unknown): void {
+    const code = fault instanceof RoomtapError ? fault.code : "internal";
+    this.#parts.report({ code, message: "a lease was not given back; it runs out by itself", cause: fault });
   }
 
   #stopAll(graceMs: number | undefined): void {
     for (const run of this.runs) run.stop("shutdown", graceMs);
+  }
+
+  async #isOwedElsewhere(): Promise<boolean> {
+    const others = this.rooms.filter((room) => !room.isDriven && room.damage === null);
+    return (await Promise.all(others.map((room) => room.isOwed()))).includes(true);
+  }
+
+  #isQuiet(): boolean {
+    return this.rooms.every((room) => !room.isPlanning) && this.runs.every((run) => run.waits);
   }
 
   #changed(): void {
@@ -172,51 +263,36 @@ export class RoomHost {
     this.#waiters = [];
     for (const wake of waiters) wake();
   }
+}
 
-  #isQuiet(): boolean {
-    return this.rooms.every((room) => !room.isPlanning) && this.runs.every((run) => run.waits);
+/** The room as it stands in the database; made when it is not there. A later roster is set under its lease. */
+async function createRoom(
+  log: RoomLog,
+  { room_id, name = room_id }: RoomDefinition,
+  content: Pick<RoomRecord, "members" | "roster_digest">,
+): Promise<RoomRecord> {
+  const result = await log.putRoom({ room_id, name, ...content, expected_revision: 0 });
+  if ("room" in result) return result.room;
+  if (result.status === "room_disbanded") {
+    throw new RoomtapError("room_retired", `room ${room_id} was disbanded, and its id is never used again`);
   }
+  const room = result.status === "revision_conflict" ? await log.room(room_id) : undefined;
+  if (room !== undefined) return room;
+  throw new RoomtapError(result.status, result.message);
 }
 
-/** A room as it is to be stored, and who drives its members. */
-interface PlannedRoom {
-  readonly content: Parameters<RoomLog["putRoom"]>[0];
-  /** By member id. */
-  readonly runners: ReadonlyMap<string, Runner>;
-}
-
-function planRooms(definitions: readonly RoomDefinition[]): readonly PlannedRoom[] {
+function checkOptions(options: RoomHostOptions): void {
+  const { rooms, maxConcurrentTurns: turns, stopGraceMs, turnDeadlineMs } = options;
   const ids = new Set<string>();
-  return definitions.map(({ room_id, name = room_id, members: given }) => {
+  for (const { room_id } of rooms) {
     if (ids.has(room_id)) throw new RoomtapError("duplicate_id", `two rooms have the id ${room_id}`);
     ids.add(room_id);
-    const members = parseRoster(
-      given.map(({ runner, ...member }) => ({ ...member, runner_kind: runner === null ? null : runner.kind })),
-    );
-    const runners = new Map<string, Runner>();
-    for (const [index, { member_id }] of members.entries()) {
-      const runner = given[index]?.runner;
-      if (runner !== null && runner !== undefined) runners.set(member_id, runner);
-    }
-    return { content: { room_id, name, members, roster_digest: rosterDigest(members) }, runners };
-  });
-}
-
-/** Folds a room, and settles what a dead host left open in it unless the room is damaged. */
-async function recoverRoom(
-  roomId: string,
-  { log, tap, clock }: Pick<RoomHostOptions, "log" | "tap" | "clock">,
-): Promise<LoadedRoom> {
-  const loaded = await loadRoom(log, roomId, clock);
-  if (loaded.damage === null) await abandonOpenAttempts({ log, tap, roomId, fold: loaded.fold });
-  return loaded;
-}
-
-function checkOptions({ maxConcurrentTurns: turns, stopGraceMs }: RoomHostOptions): void {
+  }
   if (turns !== undefined && !(Number.isSafeInteger(turns) && turns >= 1)) {
     throw new RoomtapError("invalid_params", `maxConcurrentTurns: expected a whole number from 1, got ${turns}`);
   }
   checkGrace("stopGraceMs", stopGraceMs);
+  checkGrace("turnDeadlineMs", turnDeadlineMs);
 }
 
 function checkGrace(name: string, graceMs: number | undefined): void {

@@ -15,8 +15,8 @@ const handleSchema = z
     message: `expected a handle other than ${reservedHandles.join(", ")}`,
   });
 
-// One line, because a prompt shows it as `name: text`.
-const displayNameSchema = z
+/** Of a member or of who posts. One line, because a prompt shows it as `name: text`. */
+export const displayNameSchema = z
   .string()
   .regex(/^\P{Cc}{1,128}$/u, { message: "expected 1 to 128 characters, no control characters" })
   .refine((name) => name.isWellFormed(), { message: "expected text without half surrogate pairs" });

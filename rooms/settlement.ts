@@ -9,12 +9,15 @@ import {
   type TurnSettled,
 } from "../core/index.ts";
 
+/** Why a turn was asked to stop: a cancellation, or that its time was over. */
+export type StopReason = CancelReason | "turn_deadline";
+
 /** What a settled row is made of. */
 export interface SettlementSource {
   /** How the runner says the turn ended, as `parseTurnEnd` reads it. */
   readonly end: TurnEnd;
   /** Why the turn was asked to stop before the runner said so; null when it was not. */
-  readonly stopped: CancelReason | null;
+  readonly stopped: StopReason | null;
   readonly sealed: Sealed;
   /** Monotonic ms from the call of the runner. */
   readonly durationMs: number;
@@ -38,6 +41,7 @@ export function settle(source: SettlementSource): TurnSettled {
   const durationMs = Math.max(0, Math.round(source.durationMs));
   const streamed = { text: sealed.text, cut: sealed.cut };
   const base = { error: null, usage: null, activity_count: sealed.activity_count, duration_ms: durationMs };
+  if (stopped === "turn_deadline") return { ...base, status: "failed", reason_code: stopped, ...bounded(streamed) };
   if (stopped !== null) return { ...base, status: "cancelled", reason_code: stopped, ...bounded(streamed) };
   switch (end.status) {
     case "cancelled":
@@ -76,7 +80,7 @@ export const abandoned: TurnSettled = {
 };
 
 /** Why the attempt's open requests are withdrawn when it ends. */
-export function cancelWordOf(end: TurnEnd, stopped: CancelReason | null): CancelWord {
+export function cancelWordOf(end: TurnEnd, stopped: StopReason | null): CancelWord {
   if (stopped === "shutdown") return "shutdown";
   return end.status === "failed" && end.reason_code === "runner_lost" ? "runner_lost" : "interrupted";
 }

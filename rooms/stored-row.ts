@@ -1,5 +1,6 @@
-import { coordinatesSchema, idSchema, isId, messageOf, RoomtapError } from "../core/index.ts";
+import { coordinatesSchema, idSchema, isId, RoomtapError } from "../core/index.ts";
 import { settledPayloadSchema, startedPayloadSchema, type LogRow } from "./log.ts";
+import { problemText } from "./problem-text.ts";
 import { isCount, isPayload } from "./row-guard.ts";
 
 /** A row as it is stored: `payload` is text that nobody has parsed yet, as a string or as its bytes in UTF-8. */
@@ -41,7 +42,7 @@ export function parseRow(stored: StoredRow): LogRow {
       hash: stored.hash,
     } as LogRow;
   } catch (fault) {
-    throw corruptRow(stored.room_id, stored.seq, `is no row of the log: ${messageOf(fault)}`, fault);
+    throw corruptRow(stored.room_id, stored.seq, `is no row of the log: ${problemText(fault)}`, fault);
   }
 }
 

@@ -316,10 +316,15 @@ describe("a host that cannot be opened", () => {
     });
   });
 
-  it("says that another one has the database", async () => {
+  it("waits for a room that another one drives, and has it when that is closed", async () => {
     const db = join(temporaryFolder(), "room.db");
-    await open({ db });
-    await expect(createRoomtap({ db, rooms: someRooms })).rejects.toMatchObject({ code: "database_in_use" });
+    const { tap: first } = await open({ db, rooms: someRooms, leaseTtlMs: 600 });
+    const { tap: second } = await open({ db, rooms: someRooms, leaseTtlMs: 600 });
+    const [there, here] = [first, second].map((tap) => tap.rooms[0]);
+    expect([there?.isDriven, here?.isDriven]).toEqual([true, false]);
+    await first.close();
+    while (here?.isDriven === false) await new Promise<void>((resolve) => systemClock.defer(resolve));
+    expect(here?.isDriven).toBe(true);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { ActivityEvent, Coordinates, EventOf, ToolOutcome, TurnStatus } from "../../core/index.ts";
+import { approvalLines } from "../approval-lines.ts";
 import { oneLine, terminalText } from "../terminal-text.ts";
 
 /** Longest summary of arguments, results and errors on a card. UTF-16 units. */
@@ -94,12 +95,8 @@ function cardOf(event: CardEvent): readonly string[] {
       return [words("!", `${toolName(event)}: output at risk`, summary(event.payload.risk))];
     case "message.interim":
       return event.payload.already_streamed ? [] : [words("│", oneLine(event.payload.text, maxLineUnits))];
-    case "request.opened": {
-      // Without the grant of approvals, what is asked and the choices are not here.
-      const { id, command, description, choices } = event.payload;
-      const offered = choices === undefined ? "" : `[${choices.join("|")}]`;
-      return [words("? needs input:", oneLine(command ?? description ?? "", maxSummaryUnits), offered, id)];
-    }
+    case "request.opened":
+      return openedLines(event);
     case "request.resolved": {
       const { outcome, choice, reason, by } = event.payload;
       const how = by === null ? (reason ?? "the host") : by.origin;
@@ -137,6 +134,20 @@ function startedLine({ coordinates, payload: { cause, input } }: EventOf<"turn.s
   const post = input.findLast((item) => "text" in item);
   const said = post === undefined ? "" : `${post.author.display_name ?? post.author.id}: ${post.text}`;
   return words(`▶ running (${cause}, attempt ${coordinates.execution_generation})`, oneLine(said, maxSummaryUnits));
+}
+
+/** Nobody can agree to what is not shown: all of what is asked, on lines of its own where one is too short for it. */
+function openedLines({ payload, truncated = [] }: EventOf<"request.opened">): readonly string[] {
+  // Without the grant of approvals, what is asked and the choices are not here.
+  const { id, choices } = payload;
+  const offered = choices === undefined ? "" : `[${choices.join("|")}]`;
+  const asked = approvalLines(
+    payload,
+    truncated.map(({ field }) => field),
+  );
+  const [only = ""] = asked;
+  if (asked.length <= 1 && only.length <= maxSummaryUnits) return [words("? needs input:", only, offered, id)];
+  return [words("? needs input:", offered, id), ...asked.map((line) => `? │ ${line}`)];
 }
 
 function settledLine({ payload }: EventOf<"turn.settled">): string {

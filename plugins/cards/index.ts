@@ -1,5 +1,9 @@
+import { limits, type ActivityEvent } from "../../core/index.ts";
 import { definePlugin, type Plugin } from "../plugin.ts";
 import { CardLines, type NameOf } from "./card-lines.ts";
+
+/** Room for both texts of an approval, which are shown whole. */
+const maxEventBytes = 2 * limits.maxApprovalTextUnits + 16_384;
 
 /** How the cards reach people. */
 export interface CardsOptions {
@@ -19,9 +23,10 @@ export function cards({ write, nameOf = (memberId) => memberId }: CardsOptions):
     version: "1.0.0",
     setup(context) {
       const lines = new CardLines(nameOf);
-      context.on("*", async (event) => {
+      const show = async (event: ActivityEvent): Promise<void> => {
         for (const line of lines.of(event)) await write(line);
-      });
+      };
+      context.on("*", show, { maxEventBytes });
     },
   });
 }

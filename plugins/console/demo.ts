@@ -18,6 +18,7 @@ export function demoConfig(runner: "acp" | "scripted", agent: string | undefined
       {
         room_id: demoRoomId,
         name: "Demo",
+        policy: { maxRounds: 1, maxOwedPasses: 0 },
         members: [
           { handle: "planner", display_name: "Planner", runner: planner },
           { handle: "reviewer", display_name: "Reviewer", runner: reviewer },
@@ -26,6 +27,73 @@ export function demoConfig(runner: "acp" | "scripted", agent: string | undefined
     ],
   };
 }
+
+/** What `roomtap demo --scene` can show. */
+export const demoScenes = ["hello", "rounds"] as const;
+/** A word of `demoScenes`. */
+export type DemoScene = (typeof demoScenes)[number];
+
+/** What a person asks in the scene `rounds`: first a draft, then something that will be stopped. */
+export const roundsTexts = {
+  draft: "@planner Draft the release, and ask whom you need.",
+  watch: "@reviewer Watch the rollout until I stop you.",
+} as const;
+
+/**
+ * Three members that need no agent: one names another, who answers in the second round and is refused what it asks for;
+ * then there is nothing to add. The last one works until it is stopped.
+ */
+export function roundsConfig(): HostConfig {
+  return {
+    rooms: [
+      {
+        room_id: demoRoomId,
+        name: "Demo",
+        members: [
+          {
+            handle: "planner",
+            display_name: "Planner",
+            runner: { kind: "scripted", turns: [{ steps: plannerSteps }] },
+          },
+          {
+            handle: "builder",
+            display_name: "Builder",
+            runner: { kind: "scripted", turns: [{ steps: builderSteps }] },
+          },
+          {
+            handle: "reviewer",
+            display_name: "Reviewer",
+            runner: { kind: "scripted", turns: [{ steps: reviewerSteps }] },
+          },
+        ],
+      },
+    ],
+  };
+}
+
+type Steps = Extract<DemoRunner, { readonly script: unknown }>["script"]["steps"];
+
+const plannerSteps: Steps = [
+  { tool: { id: "p1", name: "read_file", args: { path: "PLAN.md" }, result: "1. build 2. test 3. ship", ms: 80 } },
+  { delta: "The plan is sound. @builder please build it first.\n" },
+];
+
+const builderSteps: Steps = [
+  { tool_start: { id: "b1", name: "run_command", args: { command: "make release" } } },
+  {
+    ask: {
+      method: "approval",
+      params: { tool_id: "b1", tool_name: "run_command", command: "make release", choices: ["once", "deny"] },
+    },
+  },
+  { delta: "I was not allowed to build: somebody has to say yes first.\n" },
+];
+
+const reviewerSteps: Steps = [
+  { tool_start: { id: "r1", name: "watch", args: { url: "/rollout" } } },
+  { delta: "Nothing has failed so far.\n" },
+  { sleep_ms: 600_000 },
+];
 
 type Runners = readonly [DemoRunner, DemoRunner];
 type DemoRunner = NonNullable<HostConfig["rooms"][number]["members"][number]["runner"]>;

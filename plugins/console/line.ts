@@ -3,44 +3,82 @@ export type ConsoleLine =
   | { readonly kind: "empty" }
   | { readonly kind: "post"; readonly roomId: string; readonly text: string }
   | { readonly kind: "answer"; readonly id: string; readonly choice: string }
+  | { readonly kind: "stop" | "state"; readonly roomId: string }
+  | { readonly kind: "pause" | "resume"; readonly roomId: string; readonly handle: string }
+  | { readonly kind: "retry"; readonly roomId: string; readonly taskId: string }
   /** Says what was expected and what to type. */
   | { readonly kind: "wrong"; readonly message: string };
 
-const choices = ["once", "deny"];
+/** The commands and how they are typed. */
+const usage = {
+  "/answer": "/answer ID once|deny",
+  "/stop": "/stop",
+  "/pause": "/pause @HANDLE",
+  "/resume": "/resume @HANDLE",
+  "/retry": "/retry TASK",
+  "/state": "/state",
+} as const;
+
+type Command = keyof typeof usage;
 
 /**
- * Reads a line: `/answer ID once|deny`, or a post. With several rooms a post begins with `#room `; with one it need not.
+ * Reads a line: a post, or a command that begins with `/` (a post that does begins with `//`). With several rooms it begins
+ * with `#room `, with one it need not; `/answer` names its request and needs no room.
  * @param roomIds the rooms that are open, at least one
  */
 export function parseLine(line: string, roomIds: readonly string[]): ConsoleLine {
   const text = line.trim();
   if (text === "") return { kind: "empty" };
-  if (text.startsWith("/")) return parseCommand(text);
-  const named = /^#([^\s]+)\s*(.*)$/s.exec(text);
-  const [, name, rest] = named ?? [];
-  if (name !== undefined && rest !== undefined && roomIds.includes(name)) {
-    return rest === "" ? wrong(`nothing stands behind #${name}; type: #${name} TEXT`) : post(name, rest);
+  if (/^\/answer(\s|$)/.test(text)) return parseAnswer(text);
+  const [, name, rest = ""] = /^#(\S+)\s*(.*)$/s.exec(text) ?? [];
+  if (name !== undefined && roomIds.includes(name)) {
+    if (rest === "") return wrong(`nothing stands behind #${name}; type: #${name} TEXT`);
+    return parseInRoom(rest, name);
   }
   const [only] = roomIds;
-  if (roomIds.length === 1 && only !== undefined) return post(only, text);
+  if (roomIds.length === 1 && only !== undefined) return parseInRoom(text, only);
   const known = roomIds.map((id) => `#${id}`).join(", ");
   return wrong(
     `${name === undefined ? "no room is named" : `there is no room #${name}`}; begin the line with one of: ${known}`,
   );
 }
 
-function parseCommand(text: string): ConsoleLine {
-  const [command, id, choice, ...more] = text.split(/\s+/);
-  if (command !== "/answer")
-    return wrong(`unknown command ${command}; known: /answer ID once|deny. A post may begin with / behind #ROOM`);
-  if (id === undefined || choice === undefined || more.length > 0 || !choices.includes(choice)) {
-    return wrong("expected: /answer ID once|deny");
+function parseInRoom(text: string, roomId: string): ConsoleLine {
+  if (text.startsWith("//")) return { kind: "post", roomId, text: text.slice(1) };
+  if (!text.startsWith("/")) return { kind: "post", roomId, text };
+  const [word = "", argument, ...more] = text.split(/\s+/);
+  if (word === "/answer") return parseAnswer(text);
+  if (!isRoomCommand(word)) {
+    return wrong(`unknown command ${word}; known: ${Object.values(usage).join(", ")}. A post may begin with //`);
   }
-  return { kind: "answer", id, choice };
+  const expected = wrong(`expected: ${usage[word]}`);
+  if (more.length > 0) return expected;
+  switch (word) {
+    case "/stop":
+      return argument === undefined ? { kind: "stop", roomId } : expected;
+    case "/state":
+      return argument === undefined ? { kind: "state", roomId } : expected;
+    case "/retry":
+      return argument === undefined ? expected : { kind: "retry", roomId, taskId: argument };
+    case "/pause":
+    case "/resume": {
+      const handle = argument?.replace(/^@/, "");
+      if (handle === undefined || handle === "") return expected;
+      return { kind: word === "/pause" ? "pause" : "resume", roomId, handle };
+    }
+  }
 }
 
-function post(roomId: string, text: string): ConsoleLine {
-  return { kind: "post", roomId, text };
+function isRoomCommand(word: string): word is Exclude<Command, "/answer"> {
+  return Object.hasOwn(usage, word);
+}
+
+function parseAnswer(text: string): ConsoleLine {
+  const [, id, choice, ...more] = text.split(/\s+/);
+  if (id === undefined || more.length > 0 || (choice !== "once" && choice !== "deny")) {
+    return wrong(`expected: ${usage["/answer"]}`);
+  }
+  return { kind: "answer", id, choice };
 }
 
 function wrong(message: string): ConsoleLine {

@@ -23,7 +23,7 @@ export const acpDefaults = {
 /** What an ACP runner works with. */
 export interface AcpOptions {
   readonly clock: Clock;
-  /** Hears of agents that are lost or ignore a stop. */
+  /** Hears of agents that are lost, ignore a stop or answer what they were not asked. */
   readonly report: Report;
   /** Other times and bounds than `acpDefaults`. */
   readonly limits?: Partial<Record<keyof typeof acpDefaults, number>>;
@@ -62,6 +62,8 @@ export class AcpAgent {
   #retired = false;
   /** It ended, or stopped talking, before anybody ended it. */
   #wasLost = false;
+  /** It answered what it was not asked, and that was told. */
+  #isStray = false;
   #ending: Promise<void> | undefined;
 
   /** Starts the process. @throws what the system says when it cannot even be tried */
@@ -73,6 +75,7 @@ export class AcpAgent {
     this.#connection = connectAcp(this.#process.stdin, this.#process.stdout, {
       onUpdate: (sessionId, update) => this.#onUpdate(sessionId, update),
       onPermission: (request) => this.#onPermission(request),
+      onStrayAnswer: () => this.#onStrayAnswer(),
     });
     this.#ready = this.#start();
     void this.#process.ended.then((how) => this.#onEnded(how));
@@ -203,6 +206,15 @@ export class AcpAgent {
     this.retire();
     const message = `${this.#config.command} went on for ${cancelGraceMs} ms after it was asked to stop: the next turn starts a new process`;
     report({ code: "agent_ignored_stop", message, subject: this.#config.command });
+  }
+
+  /** Once: what comes of it is nothing, and an agent that does it does it often. */
+  #onStrayAnswer(): void {
+    if (this.#isStray) return;
+    this.#isStray = true;
+    const { command } = this.#config;
+    const message = `${command} answers requests that it was not sent: such answers are dropped`;
+    this.#options.report({ code: "agent_stray_answer", message, subject: command });
   }
 
   #onUpdate(sessionId: string, update: unknown): void {

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { RunnerFrame, ToolOutcome } from "../../core/index.ts";
+import { limits, type RunnerFrame, type ToolOutcome } from "../../core/index.ts";
 
 /** Calls remembered of one turn, so that each starts once and ends once. At the bound the oldest is forgotten. */
 const maxCalls = 4_096;
@@ -82,13 +83,19 @@ export function mentionFrames(call: AcpToolCall, { calls }: TurnState): RunnerFr
     {
       type: "tool.start",
       payload: {
-        tool_id: call.toolCallId,
+        tool_id: toolIdOf(call),
         name,
         ...(call.rawInput !== undefined && { args: call.rawInput }),
         ...(title && title !== name && { context: title }),
       },
     },
   ];
+}
+
+/** The call's id as frames name it: one that is longer than roomtap takes is told by its digest. */
+export function toolIdOf({ toolCallId }: AcpToolCall): string {
+  if (toolCallId.length <= limits.maxToolIdUnits) return toolCallId;
+  return `sha256-${createHash("sha256").update(toolCallId).digest("hex")}`;
 }
 
 /** The tool's own name where the agent gives one, else the title ("Reading project files"), else the kind ("read"). */
@@ -107,7 +114,7 @@ function toolFrames(update: unknown, state: TurnState): readonly RunnerFrame[] {
   known.ended = true;
   const result = call.rawOutput ?? contentText(call.content ?? []);
   const field = outcome === "error" ? "error" : "result";
-  const end = { tool_id: call.toolCallId, name: known.name, outcome, ...(result !== undefined && { [field]: result }) };
+  const end = { tool_id: toolIdOf(call), name: known.name, outcome, ...(result !== undefined && { [field]: result }) };
   return [...frames, { type: "tool.complete", payload: end }];
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Question, RequestOutcome } from "../../core/index.ts";
-import { nameOf, type AcpToolCall } from "./acp-frames.ts";
+import { nameOf, toolIdOf, type AcpToolCall } from "./acp-frames.ts";
 
 /** An answer that an agent offers with its permission request. */
 export interface PermissionOption {
@@ -20,14 +20,17 @@ export type PermissionAnswer =
  */
 export function questionOf(call: AcpToolCall, toolName: string, options: readonly PermissionOption[]): Question {
   const kinds = new Set(options.map((option) => option.kind));
-  const command = commandOf(call.rawInput) ?? call.title ?? nameOf(call);
+  const asked = commandOf(call.rawInput);
+  const command = asked?.line ?? call.title ?? nameOf(call);
+  const title = call.title === command ? undefined : call.title;
+  const description = [title, asked?.rest].filter(Boolean).join("\n");
   return {
     method: "approval",
     params: {
-      tool_id: call.toolCallId,
+      tool_id: toolIdOf(call),
       tool_name: toolName,
       command,
-      ...(call.title && call.title !== command && { description: call.title }),
+      ...(description !== "" && { description }),
       choices: [...(kinds.has("allow_once") ? ["once"] : []), ...(kinds.has("allow_always") ? ["always"] : []), "deny"],
     },
   };
@@ -51,10 +54,29 @@ const kindsOf: ReadonlyMap<string, readonly string[]> = new Map([
   ["deny", rejections],
 ]);
 
-// Agents that run commands put the command line, or its words, there.
-const commandSchema = z.object({ command: z.union([z.string().min(1), z.array(z.string()).min(1)]) });
+// Agents that run commands put the command line, or its words, there; `args` are further words.
+const commandSchema = z.looseObject({
+  command: z.union([z.string().min(1), z.array(z.string()).min(1)]),
+  args: z.unknown().optional(),
+});
+const wordsSchema = z.array(z.string()).nullish();
 
-function commandOf(rawInput: unknown): string | undefined {
-  const command = commandSchema.safeParse(rawInput).data?.command;
-  return typeof command === "object" ? command.join(" ") : command;
+/** All of what is to be run: the line, and as JSON what else the call says of it (a folder, an environment). */
+function commandOf(rawInput: unknown): { readonly line: string; readonly rest: string | undefined } | undefined {
+  const parsed = commandSchema.safeParse(rawInput).data;
+  if (parsed === undefined) return undefined;
+  const { command, args, ...others } = parsed;
+  const words = wordsSchema.safeParse(args);
+  const line = [...(typeof command === "string" ? [command] : command.map(quoted)), ...(words.data ?? []).map(quoted)];
+  // Words in a shape that nobody knows are not put behind the command, and not hidden either.
+  const rest = words.success ? others : { ...others, args };
+  return {
+    line: line.join(" "),
+    rest: Object.keys(rest).length === 0 ? undefined : `with ${JSON.stringify(rest)}`,
+  };
+}
+
+/** A word as a shell would take it: so that two words are not read as one, nor one as two. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -12,8 +12,11 @@ import { z } from "zod";
 import { cutUtf8, type Usage } from "../../core/index.ts";
 import type { PermissionAnswer, PermissionOption } from "./acp-permission.ts";
 
-/** Of an agent's error text, so much is passed on: bytes. */
-const maxErrorBytes = 1_024;
+/**
+ * Of an agent's error text, so much is passed on: bytes. Many times what is kept of it in the end, because secrets are
+ * masked in between, and a secret that was cut is none that a rule knows.
+ */
+const maxErrorBytes = 65_536;
 
 /** What an agent answered, or why it did not. */
 export type Reply<T> =
@@ -29,6 +32,8 @@ export interface AcpClient {
   onUpdate(sessionId: string, update: unknown): void;
   /** Asked for a permission. Never rejects. */
   onPermission(request: PermissionRequest): Promise<PermissionAnswer>;
+  /** Told of each answer to a question that was not asked, or was answered before. Never throws. */
+  onStrayAnswer(): void;
 }
 
 export interface PermissionRequest {
@@ -66,11 +71,15 @@ export interface AcpConnection {
  */
 export function connectAcp(stdin: Writable, stdout: Readable, handlers: AcpClient): AcpConnection {
   const wire = ndJsonStream(Writable.toWeb(stdin), Readable.toWeb(stdout) as ReadableStream<Uint8Array>);
+  const asked = new Set<unknown>();
   const connection = client({ name: "roomtap" })
     .onRequest(methods.client.session.requestPermission, async ({ params }) => ({
       outcome: await handlers.onPermission(params),
     }))
-    .connect({ writable: wire.writable, readable: wire.readable.pipeThrough(updateTap(handlers)) });
+    .connect({
+      writable: outgoingTap(asked, wire.writable),
+      readable: wire.readable.pipeThrough(incomingTap(asked, handlers)),
+    });
   const { agent } = connection;
   return {
     initialize: async () => {
@@ -142,16 +151,34 @@ function usageOf(usage: unknown): Usage | null {
   return numbers.length === 0 ? null : Object.fromEntries(numbers);
 }
 
+/** Notes the ids of the requests that leave. */
+function outgoingTap(asked: Set<unknown>, wire: WritableStream<AnyMessage>): WritableStream<AnyMessage> {
+  const writer = wire.getWriter();
+  return new WritableStream({
+    write(message) {
+      if ("method" in message && "id" in message) asked.add(message.id);
+      return writer.write(message);
+    },
+  });
+}
+
 /**
- * Takes session updates off the stream, before the SDK sees them: it would tell of a turn's end ahead of the updates
- * that came just before, and refuse those of newer agents.
+ * Lets through what the SDK has a use for: requests, the withdrawal of one, and answers to what was asked. It would print
+ * an answer that nobody waits for, and what it cannot read, as the agent wrote them. Session updates are taken off the
+ * stream: it would tell of a turn's end ahead of the updates that came just before, and refuse those of newer agents.
  */
-function updateTap(handlers: AcpClient): TransformStream<AnyMessage, AnyMessage> {
+function incomingTap(asked: Set<unknown>, handlers: AcpClient): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({
     transform(message, controller) {
       const update = updateSchema.safeParse(message).data;
-      if (update === undefined) controller.enqueue(message);
-      else if (update.params !== undefined) handlers.onUpdate(update.params.sessionId, update.params.update);
+      if (update !== undefined) {
+        if (update.params !== undefined) handlers.onUpdate(update.params.sessionId, update.params.update);
+      } else if ("method" in message) {
+        if ("id" in message || message.method === methods.protocol.cancelRequest) controller.enqueue(message);
+      } else if ("id" in message) {
+        if (asked.delete(message.id)) controller.enqueue(message);
+        else handlers.onStrayAnswer();
+      }
     },
   });
 }

@@ -1,13 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
-import { messageOf, type Clock } from "../../core/index.ts";
+import { createRedactor, messageOf, secretsOfEnvironment, type Clock } from "../../core/index.ts";
 import type { AcpConfig } from "./config.ts";
+import { LastLines } from "./last-lines.ts";
 import { within } from "./waiting.ts";
-
-/** Of what an agent writes to its standard error, so much is kept for error texts: bytes, and lines of those. */
-const maxTailBytes = 2_048;
-const maxTailLines = 5;
 
 /** A child process that runs an agent. */
 export interface AgentProcess {
@@ -15,7 +12,7 @@ export interface AgentProcess {
   readonly stdout: Readable;
   /** How it ended, as part of a sentence: `exited with code 1`. Settles once, also when it could not be started. */
   readonly ended: Promise<string>;
-  /** The telling lines at the end of its standard error, for an error text; "" when it wrote none. */
+  /** The last lines of its standard error, for an error text, without secrets; "" when it wrote none. */
   lastLines(): string;
   /** Closes its input; after `graceMs` sends SIGTERM, after as long again SIGKILL. Resolves when it has ended. */
   end(graceMs: number): Promise<void>;
@@ -37,10 +34,10 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
     windowsHide: true,
   });
   killAtExit(child);
-  let tail = Buffer.alloc(0);
-  child.stderr.on("data", (chunk: Buffer) => {
-    tail = Buffer.concat([tail, chunk]).subarray(-maxTailBytes);
-  });
+  const last = new LastLines();
+  child.stderr.on("data", (chunk: Buffer) => last.add(chunk));
+  // An agent that prints a secret prints one of those it was given, most likely.
+  const redactor = createRedactor({ literals: secretsOfEnvironment(env) });
   for (const pipe of [child.stdin, child.stdout, child.stderr]) {
     // A pipe that breaks because its other end died: `ended` tells it.
     pipe.on("error", () => undefined);
@@ -59,7 +56,7 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
     stdin: child.stdin,
     stdout: child.stdout,
     ended,
-    lastLines: () => tellingLines(tail.toString("utf8"), maxTailLines).join("\n"),
+    lastLines: () => last.text(redactor),
     async end(graceMs) {
       child.stdin.end();
       if ((await within(clock, graceMs, ended)) !== undefined) return;
@@ -69,21 +66,6 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
       await ended;
     },
   };
-}
-
-/**
- * Of a text's lines those that tell most, `count` at most, in their order: lines that speak of an error before others,
- * later ones before earlier ones. A stack trace is longer than that and has its reason on top.
- */
-export function tellingLines(text: string, count: number): readonly string[] {
-  const lines = text
-    .split("\n")
-    .map((line) => line.trimEnd())
-    .filter((line) => line !== "");
-  const speaks = lines.map((line) => /error\b/i.test(line));
-  const places = [...lines.keys()].toReversed();
-  const chosen = [...places.filter((at) => speaks[at]), ...places.filter((at) => !speaks[at])].slice(0, count);
-  return lines.filter((_, at) => chosen.includes(at));
 }
 
 /** What the config names, plus PATH and HOME: nothing else of the host's environment reaches an agent. */

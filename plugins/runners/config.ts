@@ -17,7 +17,9 @@ export interface AcpConfig {
 /** Answers from a script: one that stands here, or the one in the post that is shown (`from: "message"`). */
 export type ScriptedConfig =
   | { readonly kind: "scripted"; readonly from: "message" }
-  | { readonly kind: "scripted"; readonly script: Script };
+  | { readonly kind: "scripted"; readonly script: Script }
+  /** One script for each turn of the member in a thread, in order; beyond them it passes. */
+  | { readonly kind: "scripted"; readonly turns: readonly Script[] };
 
 /** What a config says of the agent behind a member. */
 export type RunnerConfig = AcpConfig | ScriptedConfig;
@@ -35,9 +37,14 @@ const acpSchema = z.strictObject({
 });
 
 const scriptedSchema = z
-  .strictObject({ kind: z.literal("scripted"), from: z.literal("message").optional(), script: scriptSchema.optional() })
-  .refine(({ from, script }) => (from === undefined) !== (script === undefined), {
-    error: 'expected either "from" or "script"',
+  .strictObject({
+    kind: z.literal("scripted"),
+    from: z.literal("message").optional(),
+    script: scriptSchema.optional(),
+    turns: z.array(scriptSchema).min(1).max(100).optional(),
+  })
+  .refine(({ from, script, turns }) => [from, script, turns].filter((form) => form !== undefined).length === 1, {
+    error: 'expected either "from", "script" or "turns"',
   })
   // The check above is what makes this true.
   .transform((config) => config as ScriptedConfig);

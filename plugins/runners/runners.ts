@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Clock, Report, Runner } from "../../core/index.ts";
 import { createAcpRunner } from "./acp-runner.ts";
-import type { AcpConfig, RunnerConfig } from "./config.ts";
-import { createScriptedRunner } from "./scripted.ts";
+import type { AcpConfig, RunnerConfig, ScriptedConfig } from "./config.ts";
+import { createScriptedRunner, type ScriptedOptions } from "./scripted.ts";
 
 /** What the runners of a host work with. */
 export interface RunnersOptions {
@@ -36,13 +36,18 @@ export function createRunners({ clock, report }: RunnersOptions): Runners {
   return {
     of(config) {
       if (config.kind === "acp") return agentOf(config);
-      const runner = createScriptedRunner({ script: "script" in config ? config.script : "message", clock });
+      const runner = createScriptedRunner({ script: scriptOf(config), clock });
       scripted.push(runner);
       return runner;
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function scriptOf(config: ScriptedConfig): ScriptedOptions["script"] {
+  if ("script" in config) return config.script;
+  return "turns" in config ? config.turns : "message";
 }
 
 /** Equal for configs that start the same process. */

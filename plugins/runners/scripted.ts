@@ -8,8 +8,11 @@ const stepsPerTick = 256;
 
 /** What a scripted runner plays. */
 export interface ScriptedOptions {
-  /** The script of every turn, or `"message"`: each turn plays the newest person's post that it was shown. */
-  readonly script: Script | "message";
+  /**
+   * The script of every turn; a list, whose first is that of a member's first turn in a thread, and so on (beyond them it
+   * passes); or `"message"`: each turn plays the newest person's post that it was shown.
+   */
+  readonly script: Script | readonly Script[] | "message";
   /** What `sleep_ms` and a tool's `ms` wait on. */
   readonly clock: Clock;
 }
@@ -21,13 +24,23 @@ export interface ScriptedOptions {
  */
 export function createScriptedRunner({ script, clock }: ScriptedOptions): Runner {
   const closing = new AbortController();
+  /** Turns so far, by session: only a list of scripts needs them. */
+  const played = new Map<string, number>();
+  const choose = (turn: Turn): ReturnType<typeof parseScript> | undefined => {
+    if (script === "message") return scriptOfPost(turn.unseen);
+    if (!isList(script)) return { ok: true, script };
+    const index = played.get(turn.session) ?? 0;
+    played.set(turn.session, index + 1);
+    const next = script[index];
+    return next === undefined ? undefined : { ok: true, script: next };
+  };
   return {
     kind: "scripted",
     async run(turn) {
       if (turn.signal.aborted) return { status: "cancelled" };
       if (closing.signal.aborted)
         return { status: "failed", reason_code: "not_admitted", error: "the runner is closed" };
-      const chosen = script === "message" ? scriptOfPost(turn.unseen) : { ok: true as const, script };
+      const chosen = choose(turn);
       if (chosen === undefined) return { status: "passed" };
       if (!chosen.ok) return { status: "failed", reason_code: "invalid_script", error: chosen.problem };
       const stop = AbortSignal.any([turn.signal, closing.signal]);
@@ -40,6 +53,10 @@ export function createScriptedRunner({ script, clock }: ScriptedOptions): Runner
       closing.abort("closed");
     },
   };
+}
+
+function isList(script: Script | readonly Script[]): script is readonly Script[] {
+  return Array.isArray(script);
 }
 
 /**

@@ -2,13 +2,15 @@ import { limits, RoomtapError } from "../../core/index.ts";
 import { canonicalJson, digest } from "../canonical-json.ts";
 import { messageId } from "../ids.ts";
 import type { AcceptResult, InboxRow, NewPost } from "../log.ts";
+import { disbanded } from "./fence.ts";
+import { inboxFull } from "./inbox-bound.ts";
 import { hasRoomForTurn, type Quota } from "./quota.ts";
 import type { Tables } from "./tables.ts";
 
 export interface PreparedPost {
   readonly post: NewPost;
   readonly bodyDigest: string;
-  /** What the post counts in the inbox: text, attachments and author in UTF-8. */
+  /** As `inboxBytes` counts it. */
   readonly bytes: number;
 }
 
@@ -26,10 +28,21 @@ export function preparePost(given: NewPost): PreparedPost {
   if (rowBytes > limits.maxRowBytes) {
     throw new RoomtapError("text_too_large", `the post would take ${rowBytes} bytes of a row of ${limits.maxRowBytes}`);
   }
-  const { thread_id, text, attachments, author } = post;
-  const bodyDigest = digest({ thread_id, text, attachments });
-  const bytes = [text, ...attachments, JSON.stringify(author)].reduce((sum, part) => sum + Buffer.byteLength(part), 0);
-  return { post, bodyDigest, bytes };
+  return { post, bodyDigest: bodyDigest(post), bytes: inboxBytes(post) };
+}
+
+/** What tells a post that is repeated from another one with the same event id. */
+export function bodyDigest({
+  thread_id,
+  text,
+  attachments,
+}: Pick<NewPost, "thread_id" | "text" | "attachments">): string {
+  return digest({ thread_id, text, attachments });
+}
+
+/** What a post counts in the inbox: text, attachments and author in UTF-8. */
+export function inboxBytes({ text, attachments, author }: Pick<NewPost, "text" | "attachments" | "author">): number {
+  return [text, ...attachments, JSON.stringify(author)].reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 }
 
 /** Decides and carries out one post inside a transaction. Each refusal comes before the first write. */
@@ -40,6 +53,7 @@ export function acceptPost(
 ): AcceptResult {
   const room = tables.rooms.state(post.room_id);
   if (room === undefined) return { status: "unknown_room", message: `there is no room ${post.room_id}` };
+  if (room.disbanded_at !== null) return disbanded(post.room_id);
   const receipt = post.message_id === null ? undefined : tables.inbox.receipt(post.room_id, post.message_id);
   if (receipt !== undefined && post.message_id !== null) {
     if (receipt.body_digest === bodyDigest) return { status: "duplicate", message_id: post.message_id };
@@ -51,10 +65,8 @@ export function acceptPost(
   if (!hasRoomForTurn(usage, options.quota)) {
     return { status: "room_full", message: `room ${post.room_id} has no place for another turn` };
   }
-  if (room.inbox_posts >= limits.maxInboxRows || room.inbox_bytes + bytes > limits.maxInboxBytes) {
-    const message = `the inbox of room ${post.room_id} holds ${room.inbox_posts} posts, ${room.inbox_bytes} bytes`;
-    return { status: "inbox_full", message };
-  }
+  const full = inboxFull(post.room_id, room, { owed: post.owed, bytes });
+  if (full !== undefined) return { status: "inbox_full", message: full };
   const number = room.next_number;
   const accepted: InboxRow = {
     ...post,
@@ -66,6 +78,9 @@ export function acceptPost(
   };
   tables.inbox.insertPost(accepted, bytes);
   tables.inbox.insertReceipt(accepted, bodyDigest);
-  tables.rooms.addToRoom(post.room_id, { numbers: 1, log_bytes: 0, open_turns: 0, inbox_posts: 1, inbox_bytes: bytes });
+  const closed =
+    post.owed.length === 0 ? { closed_posts: 1, closed_bytes: bytes } : { closed_posts: 0, closed_bytes: 0 };
+  const added = { inbox_posts: 1, inbox_bytes: bytes, ...closed };
+  tables.rooms.addToRoom(post.room_id, { numbers: 1, rows: 0, log_bytes: 0, open_turns: 0, ...added });
   return { status: "accepted", post: accepted };
 }

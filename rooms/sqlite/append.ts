@@ -1,14 +1,6 @@
-import {
-  coordinatesSchema,
-  isId,
-  limits,
-  makeCoordinates,
-  messageOf,
-  RoomtapError,
-  type Coordinates,
-} from "../../core/index.ts";
+import { coordinatesSchema, isId, limits, makeCoordinates, RoomtapError, type Coordinates } from "../../core/index.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import { rowBytes, storedRowHash } from "../hash-chain.ts";
+import { chargedBytes, storedRowHash } from "../hash-chain.ts";
 import { eventId } from "../ids.ts";
 import {
   settledPayloadSchema,
@@ -18,8 +10,11 @@ import {
   type LogRow,
   type NewRow,
 } from "../log.ts";
+import { problemText } from "../problem-text.ts";
 import { isPayload } from "../row-guard.ts";
 import { parseRow, type StoredRow } from "../stored-row.ts";
+import { disbanded, holdsLease, leaseLost } from "./fence.ts";
+import { noDelta, sum, type InboxDelta } from "./inbox-table.ts";
 import { hasRoomFor, type Quota } from "./quota.ts";
 import type { Tables } from "./tables.ts";
 
@@ -27,7 +22,7 @@ import type { Tables } from "./tables.ts";
 interface PreparedRow {
   readonly columns: Omit<StoredRow, "seq" | "created_at" | "prev_hash" | "hash"> & { readonly payload: string };
   readonly payload: LogRow["payload"];
-  /** Its size with the longest `seq` and `created_at` there are: so a row that fits does so at any place and time. */
+  /** As the quota counts it. */
   readonly bytes: number;
 }
 
@@ -41,7 +36,17 @@ export interface PreparedAppend extends Omit<Append, "rows"> {
  */
 export function prepareAppend(append: Append): PreparedAppend {
   if (append.rows.length === 0) throw new RoomtapError("invalid_params", "an append needs at least one row");
-  return { ...append, inbox: [...append.inbox], rows: append.rows.map((row) => prepareRow(append.room_id, row)) };
+  const { room_id, inbox, expected_seq, lease_generation, retries, due } = append;
+  const put = due?.put && { ...due.put, due_at: Math.ceil(due.put.due_at) };
+  return {
+    room_id,
+    rows: append.rows.map((row) => prepareRow(room_id, row)),
+    inbox: [...inbox],
+    expected_seq,
+    lease_generation,
+    retries: [...(retries ?? [])],
+    due: { put, take: [...(due?.take ?? [])] },
+  };
 }
 
 function prepareRow(roomId: string, row: NewRow): PreparedRow {
@@ -56,7 +61,7 @@ function prepareRow(roomId: string, row: NewRow): PreparedRow {
     event_id: eventId(roomId, row.kind, coordinates.task_id, coordinates.execution_generation),
     payload: canonicalJson(payload),
   };
-  const bytes = rowBytes({ ...columns, seq: Number.MAX_SAFE_INTEGER, created_at: Number.MAX_SAFE_INTEGER });
+  const bytes = chargedBytes(columns);
   if (bytes > limits.maxRowBytes) {
     throw new RoomtapError("invalid_params", `a row takes at most ${limits.maxRowBytes} bytes, got ${bytes}`);
   }
@@ -82,7 +87,7 @@ function checked<Value>(what: string, parse: () => Value): Value {
   try {
     return parse();
   } catch (fault) {
-    throw new RoomtapError("invalid_params", `invalid ${what}: ${messageOf(fault)}`, { cause: fault });
+    throw new RoomtapError("invalid_params", `invalid ${what}: ${problemText(fault)}`, { cause: fault });
   }
 }
 
@@ -96,7 +101,12 @@ export function appendRows(
   const room = tables.rooms.state(room_id);
   if (room === undefined) return { status: "unknown_room", message: `there is no room ${room_id}` };
   const known = findKnown(tables, rows);
+  if (known?.status === "exists") return known;
+  // Before a conflict: an old holder whose attempt was settled meanwhile is to learn that it is out.
+  if (!holdsLease(room, append)) return leaseLost(room, append);
   if (known !== undefined) return known;
+  const starts = rows.filter(({ columns }) => columns.kind === "turn.started").length;
+  if (starts > 0 && room.disbanded_at !== null) return disbanded(room_id);
   const head = tables.log.head(room_id);
   if (head.seq !== append.expected_seq) {
     const message = `room ${room_id} is at row ${head.seq}, expected ${append.expected_seq}`;
@@ -104,7 +114,6 @@ export function appendRows(
   }
   const placed = place(rows, head, options.now);
   const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-  const starts = rows.filter(({ columns }) => columns.kind === "turn.started").length;
   const openTurns = starts - (rows.length - starts);
   const after = {
     rows: head.seq + rows.length,
@@ -116,8 +125,14 @@ export function appendRows(
     return { status: "room_full", message: `room ${room_id} has no place for a turn at row ${head.seq + 1}` };
   }
   for (const { stored } of placed) tables.log.insert(stored);
-  const left = takeFromInbox(tables, append, head.seq + 1);
-  tables.rooms.addToRoom(room_id, { numbers: 0, log_bytes: bytes, open_turns: openTurns, ...left });
+  const left = takeWhatWaits(tables, append, head.seq + 1);
+  tables.rooms.addToRoom(room_id, {
+    numbers: 0,
+    rows: rows.length,
+    log_bytes: bytes,
+    open_turns: openTurns,
+    ...left,
+  });
   return { status: "appended", rows: placed.map(({ row }) => row) };
 }
 
@@ -164,22 +179,20 @@ function place(
 }
 
 // What a change names and no longer finds has left the inbox with an earlier row.
-function takeFromInbox(
-  tables: Tables,
-  { room_id, inbox }: PreparedAppend,
-  rowSeq: number,
-): { inbox_posts: number; inbox_bytes: number } {
-  const left = { inbox_posts: 0, inbox_bytes: 0 };
-  for (const { message_id, member_id } of inbox) {
-    const post = tables.inbox.post(room_id, message_id);
+function takeWhatWaits({ inbox, waiting }: Tables, append: PreparedAppend, rowSeq: number): InboxDelta {
+  const { room_id, due } = append;
+  let left = noDelta;
+  for (const { message_id, member_id } of append.inbox) {
+    const post = inbox.post(room_id, message_id);
     if (post === undefined) continue;
     const owed = post.owed.filter((member) => member !== member_id);
-    if (owed.length > 0) {
-      tables.inbox.updatePost({ ...post, owed, row_seq: post.row_seq ?? rowSeq });
-    } else {
-      left.inbox_posts -= 1;
-      left.inbox_bytes -= tables.inbox.deletePost(post);
-    }
+    left = sum(left, inbox.setOwed(post, owed, rowSeq));
   }
+  for (const { task_id, execution_generation } of append.retries ?? []) {
+    const taken = waiting.takeRetry(room_id, task_id, execution_generation);
+    left = sum(left, { ...noDelta, inbox_posts: -taken });
+  }
+  for (const taskId of due?.take ?? []) waiting.takeDue(room_id, taskId);
+  if (due?.put !== undefined) waiting.putDue({ ...due.put, room_id });
   return left;
 }

@@ -68,7 +68,12 @@ export class SqliteDatabase {
    * @throws RoomtapError `log_busy` after `busyTimeoutMs`, `log_full`, `log_read_only`, `log_corrupt`, ...
    */
   transact<Result>(work: () => Result): Promise<Result> {
-    return this.attempt(() => this.#transaction(work));
+    return this.attempt(() => this.#transaction("BEGIN IMMEDIATE", work));
+  }
+
+  /** Runs `work`, which only reads, so that all it reads is of one instant. Nothing is held when it has returned. */
+  snapshot<Result>(work: () => Result): Promise<Result> {
+    return this.attempt(() => this.#transaction("BEGIN", work));
   }
 
   /** Runs `work` without a transaction of its own; coded faults and further attempts as in `transact`. */
@@ -91,8 +96,8 @@ export class SqliteDatabase {
     if (this.#connection.open) this.#dispose(this.#connection);
   }
 
-  #transaction<Result>(work: () => Result): Result {
-    this.#connection.exec("BEGIN IMMEDIATE");
+  #transaction<Result>(begin: string, work: () => Result): Result {
+    this.#connection.exec(begin);
     try {
       const result = work();
       this.#connection.exec("COMMIT");

@@ -8,10 +8,18 @@ const maxGroup = 256;
 const sharedFaults: ReadonlySet<ErrorCode> = new Set(["log_busy", "log_full", "log_read_only", "closed"]);
 
 interface Operation {
+  /** The room that it is about, if it is about one. */
+  readonly roomId: string | undefined;
   /** Synchronous; a refusal is its value. May run more than once, each time in a new transaction. */
   readonly run: () => unknown;
   readonly resolve: (value: never) => void;
   readonly reject: (fault: unknown) => void;
+}
+
+/** What a commit may have changed. */
+export interface Commit {
+  readonly operations: number;
+  readonly roomIds: ReadonlySet<string>;
 }
 
 /**
@@ -22,23 +30,26 @@ interface Operation {
 export class GroupCommit {
   readonly #database: SqliteDatabase;
   readonly #clock: Clock;
-  readonly #committed: () => void;
+  readonly #committed: (commit: Commit) => void;
   #waiting: Operation[] = [];
   #pump: Promise<void> | undefined;
   #closed = false;
 
   /** @param committed told after each commit */
-  constructor(database: SqliteDatabase, clock: Clock, committed: () => void) {
+  constructor(database: SqliteDatabase, clock: Clock, committed: (commit: Commit) => void) {
     this.#database = database;
     this.#clock = clock;
     this.#committed = committed;
   }
 
-  /** @throws RoomtapError `closed`, and the coded fault of a failed commit, of which nothing was written */
-  run<Result>(run: () => Result): Promise<Result> {
+  /**
+   * @param roomId of the room it is about: those who watch are told
+   * @throws RoomtapError `closed`, and the coded fault of a failed commit, of which nothing was written
+   */
+  run<Result>(run: () => Result, roomId?: string): Promise<Result> {
     if (this.#closed) return Promise.reject(new RoomtapError("closed", `${this.#database.file} was closed`));
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ run, resolve, reject });
+      this.#waiting.push({ run, roomId, resolve, reject });
       this.#pump ??= this.#commitAll();
     });
   }
@@ -71,6 +82,7 @@ export class GroupCommit {
       return;
     }
     group.forEach((operation, index) => operation.resolve(values[index] as never));
-    this.#committed();
+    const roomIds = new Set(group.flatMap(({ roomId }) => (roomId === undefined ? [] : [roomId])));
+    this.#committed({ operations: group.length, roomIds });
   }
 }

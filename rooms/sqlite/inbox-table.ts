@@ -8,6 +8,19 @@ export interface Receipt {
   readonly body_digest: string;
 }
 
+/** A change of a room's counters of what waits; each may be negative. */
+export interface InboxDelta {
+  /** Posts and retries. */
+  readonly inbox_posts: number;
+  readonly inbox_bytes: number;
+  /** Of those, posts that nobody is owed: they wait to be carried as context. */
+  readonly closed_posts: number;
+  readonly closed_bytes: number;
+}
+
+/** Nothing changed. */
+export const noDelta: InboxDelta = { inbox_posts: 0, inbox_bytes: 0, closed_posts: 0, closed_bytes: 0 };
+
 const textsSchema = z.array(z.string());
 
 type RawPost = [
@@ -45,6 +58,7 @@ export class InboxTable {
   readonly #insertPost;
   readonly #updatePost;
   readonly #deletePost;
+  readonly #closed;
   readonly #receipt;
   readonly #insertReceipt;
   readonly #expireReceipts;
@@ -60,12 +74,19 @@ export class InboxTable {
     this.#insertPost = database.prepare<[...RawPost, number]>(
       `INSERT INTO inbox (${postColumns}, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#updatePost = database.prepare<[string, number | null, string, number]>(
-      "UPDATE inbox SET owed = ?, row_seq = ? WHERE room_id = ? AND number = ?",
-    );
+    this.#updatePost = database
+      .prepare<[string, number | null, string, number], number>(
+        "UPDATE inbox SET owed = ?, row_seq = ? WHERE room_id = ? AND number = ? RETURNING bytes",
+      )
+      .pluck();
     this.#deletePost = database
       .prepare<[string, number], number>("DELETE FROM inbox WHERE room_id = ? AND number = ? RETURNING bytes")
       .pluck();
+    this.#closed = database
+      .prepare<[string], [number: number, bytes: number]>(
+        "SELECT number, bytes FROM inbox WHERE room_id = ? AND owed = '[]' ORDER BY number",
+      )
+      .raw();
     this.#receipt = database.prepare<[string, string], Receipt>(
       "SELECT body_digest FROM receipts WHERE room_id = ? AND message_id = ?",
     );
@@ -105,13 +126,46 @@ export class InboxTable {
     );
   }
 
-  updatePost(post: InboxRow): void {
-    this.#updatePost.run(JSON.stringify(post.owed), post.row_seq, post.room_id, post.number);
+  /**
+   * The post is owed to `owed` from now on. It leaves when that is nobody and a row carries it.
+   * @param rowSeq of the row that carries it now, if one does
+   */
+  setOwed(post: InboxRow, owed: readonly string[], rowSeq: number | null): InboxDelta {
+    const row_seq = post.row_seq ?? rowSeq;
+    const wasClosed = post.owed.length === 0;
+    if (owed.length === 0 && row_seq !== null) {
+      const bytes = this.#deletePost.get(post.room_id, post.number) ?? 0;
+      const left = { inbox_posts: -1, inbox_bytes: -bytes };
+      return wasClosed ? { ...left, closed_posts: -1, closed_bytes: -bytes } : { ...noDelta, ...left };
+    }
+    const bytes = this.#updatePost.get(JSON.stringify(owed), row_seq, post.room_id, post.number) ?? 0;
+    return owed.length === 0 && !wasClosed ? { ...noDelta, closed_posts: 1, closed_bytes: bytes } : noDelta;
   }
 
-  /** The bytes that it counted for. */
-  deletePost(post: InboxRow): number {
-    return this.#deletePost.get(post.room_id, post.number) ?? 0;
+  /** Forgets the oldest posts that nobody is owed, until at most `maxPosts` and `maxBytes` of them are left. */
+  trimClosed(roomId: string, maxPosts: number, maxBytes: number): InboxDelta {
+    const closed = this.#closed.all(roomId);
+    let posts = closed.length;
+    let bytes = closed.reduce((total, post) => total + post[1], 0);
+    let left = noDelta;
+    for (const [number, size] of closed) {
+      if (posts <= maxPosts && bytes <= maxBytes) break;
+      this.#deletePost.get(roomId, number);
+      posts -= 1;
+      bytes -= size;
+      left = sum(left, { inbox_posts: -1, inbox_bytes: -size, closed_posts: -1, closed_bytes: -size });
+    }
+    return left;
+  }
+
+  /** Takes members off every post of the room: those that `isReleased` names. */
+  release(roomId: string, isReleased: (memberId: string) => boolean): InboxDelta {
+    let left = noDelta;
+    for (const post of this.posts(roomId)) {
+      const owed = post.owed.filter((memberId) => !isReleased(memberId));
+      if (owed.length < post.owed.length) left = sum(left, this.setOwed(post, owed, null));
+    }
+    return left;
   }
 
   receipt(roomId: string, messageId: string): Receipt | undefined {
@@ -125,6 +179,15 @@ export class InboxTable {
     this.#expireReceipts.run({ room_id, before: post.accepted_at - limits.receiptMs });
     this.#trimReceipts.run({ room_id, number: post.number - limits.maxReceiptsPerRoom });
   }
+}
+
+export function sum(one: InboxDelta, other: InboxDelta): InboxDelta {
+  return {
+    inbox_posts: one.inbox_posts + other.inbox_posts,
+    inbox_bytes: one.inbox_bytes + other.inbox_bytes,
+    closed_posts: one.closed_posts + other.closed_posts,
+    closed_bytes: one.closed_bytes + other.closed_bytes,
+  };
 }
 
 function parsePost(raw: RawPost): InboxRow {

@@ -8,8 +8,12 @@ import { logColumns, rawRow, storedRow, type RawRow } from "./rows.ts";
 /** Rows fetched at once. A page ends at its bytes, so what is fetched beyond is thrown away. */
 const chunkRows = 64;
 
-const query = (columns: string): string =>
-  `SELECT ${columns} FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
+const query = `SELECT ${logColumns} FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
+
+// The index says which rows there are, and each column comes from the row itself: where the two differ, the row is wrong.
+const storedQuery =
+  `SELECT ${logColumns.replace("payload", "CAST(payload AS BLOB)")} FROM` +
+  " (SELECT rowid AS id FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT ?) CROSS JOIN log ON log.rowid = id";
 
 interface PageStatement {
   all(roomId: string, afterSeq: number, maxRows: number): RawRow<string | Uint8Array>[];
@@ -28,9 +32,8 @@ export class LogTable {
       .prepare<[string], [number, string]>("SELECT seq, hash FROM log WHERE room_id = ? ORDER BY seq DESC LIMIT 1")
       .raw();
     this.#byEvent = database.prepare<[string], RawRow>(`SELECT ${logColumns} FROM log WHERE event_id = ?`).raw();
-    this.#page = database.prepare<[string, number, number], RawRow>(query(logColumns)).raw();
-    const asBytes = logColumns.replace("payload", "CAST(payload AS BLOB)");
-    this.#bytes = database.prepare<[string, number, number], RawRow<Uint8Array>>(query(asBytes)).raw();
+    this.#page = database.prepare<[string, number, number], RawRow>(query).raw();
+    this.#bytes = database.prepare<[string, number, number], RawRow<Uint8Array>>(storedQuery).raw();
     this.#insert = database.prepare<RawRow>(
       `INSERT INTO log (${logColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );

@@ -6,7 +6,8 @@ import type { SqliteDatabase } from "./database.ts";
  * that was released is never changed: a new one is added behind it.
  *
  * `log` has a rowid and no more indexes than its rules need, because each index is a page more that an append writes.
- * `rooms` keeps what an append must know of a room and could otherwise learn only by reading all its rows.
+ * `rooms` keeps what an append must know of a room and could otherwise learn only by reading all its rows; `head_seq`, the
+ * number of the last row, tells whoever verifies the log that rows are gone from its end. `leases` is apart from it, because an append only reads its lease: a renewal writes few pages, an append none for it.
  */
 const steps: readonly string[] = [
   `
@@ -77,6 +78,68 @@ const steps: readonly string[] = [
     UNIQUE (room_id, message_id)
   ) STRICT;
   `,
+  `
+  ALTER TABLE rooms ADD COLUMN paused           TEXT    NOT NULL DEFAULT '[]';
+  ALTER TABLE rooms ADD COLUMN stop_post_number INTEGER;
+  ALTER TABLE rooms ADD COLUMN stop_seq         INTEGER;
+  ALTER TABLE rooms ADD COLUMN disbanded_at     INTEGER;
+
+  CREATE TABLE leases (
+    room_id    TEXT    NOT NULL PRIMARY KEY REFERENCES rooms,
+    generation INTEGER NOT NULL CHECK (generation >= 1),
+    holder     TEXT    NOT NULL CHECK (holder <> ''),
+    renewal    INTEGER NOT NULL CHECK (renewal >= 0),
+    released   INTEGER NOT NULL CHECK (released IN (0, 1)),
+    process    TEXT    NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE retries (
+    number               INTEGER PRIMARY KEY,
+    room_id              TEXT    NOT NULL REFERENCES rooms,
+    task_id              TEXT    NOT NULL CHECK (task_id <> ''),
+    execution_generation INTEGER NOT NULL CHECK (execution_generation >= 1),
+    origin               TEXT,
+    cause                TEXT    NOT NULL CHECK (cause IN ('retry', 'auto_continue')),
+    UNIQUE (room_id, task_id)
+  ) STRICT;
+
+  CREATE TABLE due_times (
+    room_id              TEXT    NOT NULL REFERENCES rooms,
+    task_id              TEXT    NOT NULL CHECK (task_id <> ''),
+    execution_generation INTEGER NOT NULL CHECK (execution_generation >= 1),
+    due_at               INTEGER NOT NULL,
+    PRIMARY KEY (room_id, task_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE stops (
+    number      INTEGER PRIMARY KEY,
+    room_id     TEXT    NOT NULL REFERENCES rooms,
+    cancel_id   TEXT    NOT NULL,
+    post_number INTEGER NOT NULL,
+    seq         INTEGER NOT NULL,
+    cancelled   INTEGER NOT NULL,
+    UNIQUE (room_id, cancel_id)
+  ) STRICT;
+
+  CREATE TABLE checkpoints (
+    room_id     TEXT    NOT NULL PRIMARY KEY REFERENCES rooms,
+    version     INTEGER NOT NULL,
+    through_seq INTEGER NOT NULL,
+    log_hash    TEXT    NOT NULL,
+    digest      TEXT    NOT NULL,
+    state       TEXT    NOT NULL
+  ) STRICT;
+  `,
+  `
+  ALTER TABLE rooms ADD COLUMN head_seq     INTEGER NOT NULL DEFAULT 0 CHECK (head_seq >= 0);
+  ALTER TABLE rooms ADD COLUMN closed_posts INTEGER NOT NULL DEFAULT 0 CHECK (closed_posts >= 0);
+  ALTER TABLE rooms ADD COLUMN closed_bytes INTEGER NOT NULL DEFAULT 0 CHECK (closed_bytes >= 0);
+
+  UPDATE rooms SET
+    head_seq     = (SELECT ifnull(max(seq), 0) FROM log WHERE log.room_id = rooms.room_id),
+    closed_posts = (SELECT count(*) FROM inbox WHERE inbox.room_id = rooms.room_id AND owed = '[]'),
+    closed_bytes = (SELECT ifnull(sum(bytes), 0) FROM inbox WHERE inbox.room_id = rooms.room_id AND owed = '[]');
+  `,
 ];
 
 /** The schema that this code reads and writes. */
@@ -88,17 +151,27 @@ export function refuseNewer(version: number, file: string): void {
   throw new RoomtapError("log_newer_schema", `${file} has schema ${version}; this roomtap knows ${schemaVersion}`);
 }
 
-/** Takes the steps that are missing, each in a transaction of its own. Takes the write lock even when none is. */
-export async function migrate(database: SqliteDatabase): Promise<void> {
-  for (let more = true; more;) more = await database.transact(() => takeStep(database));
+/** @throws RoomtapError `log_newer_schema`, `log_older_schema`: whoever only looks cannot bring a file up to date */
+export function refuseOther(version: number, file: string): void {
+  refuseNewer(version, file);
+  if (version === schemaVersion) return;
+  throw new RoomtapError("log_older_schema", `${file} has schema ${version}; this roomtap reads ${schemaVersion}`);
 }
 
-function takeStep(database: SqliteDatabase): boolean {
+/**
+ * Takes the steps that are missing, each in a transaction of its own. Takes the write lock even when none is.
+ * @param until the schema to stop at
+ */
+export async function migrate(database: SqliteDatabase, until = schemaVersion): Promise<void> {
+  for (let more = true; more;) more = await database.transact(() => takeStep(database, until));
+}
+
+function takeStep(database: SqliteDatabase, until: number): boolean {
   const version = Number(database.pragma("user_version"));
   refuseNewer(version, database.file);
   const step = steps[version];
-  if (step === undefined) return false;
+  if (step === undefined || version >= until) return false;
   database.exec(step);
   database.pragma(`user_version = ${version + 1}`);
-  return version + 1 < schemaVersion;
+  return version + 1 < until;
 }

@@ -2,8 +2,9 @@ import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { hostDefaults, messageOf, RoomtapError, type Clock } from "../../core/index.ts";
 import { connect, SqliteDatabase, type NativeConnection } from "./database.ts";
-import { isBusy, logFault } from "./faults.ts";
-import { migrate, refuseNewer } from "./migrations.ts";
+import { logFault } from "./faults.ts";
+import { migrate, refuseNewer, refuseOther } from "./migrations.ts";
+import { maxWalBytes } from "./wal-checkpoints.ts";
 
 /** `rmtp` in ASCII: stands in the header of each of our files, so that a file of somebody else is told apart. */
 const applicationId = 0x726d7470;
@@ -18,34 +19,30 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the database for a host, which alone may write rooms: creates it when there is none, brings its schema up to
- * date. Until it is closed, an exclusive lock on the companion `FILE-host` keeps other hosts out; the kernel drops that
- * lock however the process ends. A file that is refused is not changed.
- * @throws RoomtapError `database_in_use`, `log_foreign`, `log_newer_schema`, `log_read_only`, `log_busy`, `log_full`,
- * `log_corrupt`, `log_unavailable`
+ * Opens the database for a host: creates it when there is none, brings its schema up to date. Several hosts may have it
+ * open: who may write a room is said by its lease. A file that is refused is not changed.
+ * @throws RoomtapError `log_foreign`, `log_newer_schema`, `log_read_only`, `log_busy`, `log_full`, `log_corrupt`,
+ * `log_unavailable`
  */
 export async function openHostDatabase(options: OpenOptions): Promise<SqliteDatabase> {
   const inMemory = options.file === ":memory:";
   const path = inMemory ? options.file : realPath(options.file);
   if (!inMemory) {
     refuseUnwritable(path);
-    if (sizeOf(path) > 0) (await openReadOnlyDatabase({ ...options, file: path })).close();
+    if (sizeOf(path) > 0) (await look(path, options, { connectTo: connectQuietly, judge: refuseNewer })).close();
   }
-  const unlock = inMemory ? () => undefined : lockHost(path);
   let database: SqliteDatabase | undefined;
   try {
     database = assemble(connect(path), path, options, (connection) => {
       // Moves the WAL into the main file while that is cheap; what a reader keeps from it stays in the WAL.
       if (!inMemory) quietly(() => connection.pragma("wal_checkpoint(TRUNCATE)"));
       connection.close();
-      unlock();
     });
     await configure(database);
     await migrate(database);
     return database;
   } catch (fault) {
-    if (database === undefined) unlock();
-    else database.close();
+    database?.close();
     throw logFault(fault, path);
   }
 }
@@ -54,15 +51,25 @@ export async function openHostDatabase(options: OpenOptions): Promise<SqliteData
  * Opens the database to look at it, also while a host lives and after one was killed. Nothing is created for a path
  * that leads nowhere, the main file keeps each byte, no `-wal` or `-shm` file is left that was not there before, and
  * rows that a host commits later are seen.
- * @throws RoomtapError `log_not_found`, `log_foreign`, `log_newer_schema`, `log_busy`, `log_corrupt`, `log_read_only`
- * (the folder cannot be written, and SQLite needs its `-shm` file there), `log_unavailable`
+ * @throws RoomtapError `log_not_found`, `log_foreign`, `log_newer_schema`, `log_older_schema`, `log_busy`, `log_corrupt`,
+ * `log_read_only` (the folder cannot be written, and SQLite needs its `-shm` file there), `log_unavailable`
  */
 export async function openReadOnlyDatabase(options: OpenOptions): Promise<SqliteDatabase> {
   const path = realPath(options.file);
   if (sizeOf(path) < 0) throw new RoomtapError("log_not_found", `${options.file} does not exist`);
+  return look(path, options, { connectTo: connectToLook, judge: refuseOther });
+}
+
+interface Looking {
+  readonly connectTo: (path: string) => NativeConnection;
+  /** Throws when the schema is none to go on with. */
+  readonly judge: (version: number, file: string) => void;
+}
+
+async function look(path: string, options: OpenOptions, { connectTo, judge }: Looking): Promise<SqliteDatabase> {
   let connection: NativeConnection;
   try {
-    connection = connectToLook(path);
+    connection = connectTo(path);
   } catch (fault) {
     throw logFault(fault, path);
   }
@@ -71,7 +78,7 @@ export async function openReadOnlyDatabase(options: OpenOptions): Promise<Sqlite
     const read = (): unknown[] => [database.pragma("application_id"), database.pragma("user_version")];
     const [mark, version] = await database.attempt(read);
     if (mark !== applicationId) throw new RoomtapError("log_foreign", `${path} is not a roomtap database`);
-    refuseNewer(Number(version), path);
+    judge(Number(version), path);
     return database;
   } catch (fault) {
     database.close();
@@ -97,6 +104,8 @@ async function configure(database: SqliteDatabase): Promise<void> {
     database.pragma("synchronous = FULL");
     database.pragma("foreign_keys = ON");
     database.pragma("wal_autocheckpoint = 0");
+    // Writing over what is there costs less than making a file longer: so that much is left of it when it begins anew.
+    database.pragma(`journal_size_limit = ${maxWalBytes}`);
     return journal;
   });
   if (mode !== "wal" && mode !== "memory") {
@@ -105,26 +114,6 @@ async function configure(database: SqliteDatabase): Promise<void> {
       `${database.file} cannot use a write-ahead log here (got ${String(mode)})`,
     );
   }
-}
-
-/**
- * Takes the lock that only one host can have. A database of its own, so that readers and their locks never meet it.
- * Nobody may open and close `FILE-host` by other means in this process: POSIX drops a file's locks with any close.
- */
-function lockHost(path: string): () => void {
-  let connection: NativeConnection | undefined;
-  try {
-    connection = connect(`${path}-host`);
-    // Nothing is ever written there, so there is no need for a journal file beside it.
-    connection.pragma("journal_mode = MEMORY");
-    connection.exec("BEGIN EXCLUSIVE");
-  } catch (fault) {
-    connection?.close();
-    if (!isBusy(fault)) throw logFault(fault, `${path}-host`);
-    throw new RoomtapError("database_in_use", `another host has ${path} open`, { cause: fault });
-  }
-  const held = connection;
-  return () => void held.close();
 }
 
 /**
@@ -139,6 +128,11 @@ function connectToLook(path: string): NativeConnection {
     throw new RoomtapError("log_read_only", `${what}: copy ${basename(path)} to another folder`);
   }
   if (whyNotWritable(path) !== undefined) return connect(path, { readonly: true });
+  return connectQuietly(path);
+}
+
+/** A connection that could write and does not: other than a read-only one it needs nobody else to keep a WAL in place. */
+function connectQuietly(path: string): NativeConnection {
   const connection = connect(path);
   connection.pragma("query_only = ON");
   return connection;
@@ -163,7 +157,7 @@ function closeWithoutTrace(connection: NativeConnection, path: string): void {
   last?.close();
 }
 
-/** Absolute, through symbolic links, so that two names of one file meet at one companion file. */
+/** Absolute, through symbolic links, so that two names of one file meet at one WAL. */
 function realPath(file: string): string {
   const path = resolve(file);
   try {

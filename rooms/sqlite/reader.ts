@@ -1,20 +1,24 @@
 import { limits } from "../../core/index.ts";
 import type { StoredRow } from "../stored-row.ts";
-import type { Head, InboxRow, Page, RoomRecord } from "../log.ts";
+import type { Orphan, RoomCheck } from "../verify.ts";
+import type { Head, InboxRow, LeaseRow, Page, PlanInput, RoomReader, RoomRecord } from "../log.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { logFault } from "./faults.ts";
 import { openReadOnlyDatabase, type OpenOptions } from "./open.ts";
+import { TableChecks } from "./table-checks.ts";
 import { prepareTables, type Tables } from "./tables.ts";
 
 /** What can be read of a log without a host: rows that a host commits later are seen by later calls. */
-export class SqliteLogReader implements AsyncDisposable {
+export class SqliteLogReader implements RoomReader, AsyncDisposable {
   readonly #database: SqliteDatabase;
   readonly #tables: Tables;
+  /** Only whoever verifies needs them. */
+  #tableChecks: TableChecks | undefined;
 
   /** @param database is closed with the reader */
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, tables = prepareTables(database)) {
     this.#database = database;
-    this.#tables = prepareTables(database);
+    this.#tables = tables;
   }
 
   /** Path of the database, for messages. */
@@ -28,7 +32,7 @@ export class SqliteLogReader implements AsyncDisposable {
 
   /** In order of `room_id` by UTF-16 units. */
   rooms(): Promise<readonly RoomRecord[]> {
-    return this.#database.attempt(() => this.#tables.rooms.all());
+    return this.#database.attempt(() => this.#tables.rooms.readable());
   }
 
   head(roomId: string): Promise<Head> {
@@ -46,6 +50,19 @@ export class SqliteLogReader implements AsyncDisposable {
     return this.#database.attempt(() => this.#tables.inbox.posts(roomId));
   }
 
+  planInput(roomId: string): Promise<PlanInput | undefined> {
+    return this.#database.snapshot(() => this.#planInput(roomId));
+  }
+
+  /** Who may write the room; generation 0 when nobody ever claimed it, or there is no such room. */
+  lease(roomId: string): Promise<LeaseRow> {
+    return this.#database.attempt(() => this.#tables.leases.lease(roomId));
+  }
+
+  checkpoint(roomId: string): Promise<unknown> {
+    return this.#database.attempt(() => this.#tables.checkpoints.checkpoint(roomId));
+  }
+
   /**
    * Up to 64 rows above `afterSeq` as they are stored, nothing checked: payloads are bytes. For verification, which
    * must see also what no longer is a row.
@@ -53,6 +70,26 @@ export class SqliteLogReader implements AsyncDisposable {
    */
   storedRows(roomId: string, afterSeq: number): Promise<readonly StoredRow[]> {
     return this.#database.attempt(() => this.#tables.log.stored(roomId, afterSeq));
+  }
+
+  /** Ids of all rooms, also of those that cannot be read, in order. */
+  roomIds(): Promise<readonly string[]> {
+    return this.#database.attempt(() => this.#tables.rooms.ids());
+  }
+
+  /** What is wrong with the file itself, a line each. Reads all of it in one go. */
+  fileProblems(): Promise<readonly string[]> {
+    return this.#database.attempt(() => this.#checks().file());
+  }
+
+  /** What belongs to rooms that are not there. */
+  orphans(): Promise<readonly Orphan[]> {
+    return this.#database.snapshot(() => this.#checks().orphans());
+  }
+
+  /** What the tables beside the log say of a room, of one instant; undefined when there is no such room. */
+  roomCheck(roomId: string): Promise<RoomCheck | undefined> {
+    return this.#database.snapshot(() => this.#checks().room(roomId));
   }
 
   /** Safe to call twice. */
@@ -63,11 +100,30 @@ export class SqliteLogReader implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+
+  #checks(): TableChecks {
+    return (this.#tableChecks ??= new TableChecks(this.#database, this.#tables));
+  }
+
+  #planInput(roomId: string): PlanInput | undefined {
+    const { rooms, inbox, waiting, log, leases } = this.#tables;
+    const room = rooms.room(roomId);
+    if (room === undefined) return undefined;
+    return {
+      room,
+      inbox: inbox.posts(roomId),
+      retries: waiting.retries(roomId),
+      due: waiting.due(roomId),
+      head: log.head(roomId),
+      log_bytes: rooms.state(roomId)?.log_bytes ?? 0,
+      lease: leases.lease(roomId),
+    };
+  }
 }
 
 /**
  * Opens a log to look at it, also while a host lives. Changes no byte of the file, leaves no file behind.
- * @throws RoomtapError `log_not_found`, `log_foreign`, `log_newer_schema`, `log_corrupt`, `log_busy`, ...
+ * @throws RoomtapError `log_not_found`, `log_foreign`, `log_newer_schema`, `log_older_schema`, `log_corrupt`, ...
  */
 export async function openSqliteLogReader(options: OpenOptions): Promise<SqliteLogReader> {
   const database = await openReadOnlyDatabase(options);

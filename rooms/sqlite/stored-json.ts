@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { messageOf, RoomtapError } from "../../core/index.ts";
+import { RoomtapError } from "../../core/index.ts";
+import { problemText } from "../problem-text.ts";
 
 /**
  * Parses a column that holds JSON.
@@ -10,6 +11,6 @@ export function parseStored<Value>(schema: z.ZodType<Value>, text: string, what:
   try {
     return schema.parse(JSON.parse(text));
   } catch (fault) {
-    throw new RoomtapError("log_corrupt", `${what} cannot be read: ${messageOf(fault)}`, { cause: fault });
+    throw new RoomtapError("log_corrupt", `${what} cannot be read: ${problemText(fault)}`, { cause: fault });
   }
 }

@@ -1,15 +1,31 @@
+import { CheckpointsTable } from "./checkpoints-table.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { InboxTable } from "./inbox-table.ts";
+import { LeasesTable } from "./leases-table.ts";
 import { LogTable } from "./log-table.ts";
 import { RoomsTable } from "./rooms-table.ts";
+import { StopsTable } from "./stops-table.ts";
+import { WaitingTable } from "./waiting-table.ts";
 
 /** All tables of a database, with their statements prepared. */
 export interface Tables {
   readonly rooms: RoomsTable;
+  readonly leases: LeasesTable;
   readonly inbox: InboxTable;
+  readonly waiting: WaitingTable;
+  readonly stops: StopsTable;
   readonly log: LogTable;
+  readonly checkpoints: CheckpointsTable;
 }
 
 export function prepareTables(database: SqliteDatabase): Tables {
-  return { rooms: new RoomsTable(database), inbox: new InboxTable(database), log: new LogTable(database) };
+  return {
+    rooms: new RoomsTable(database),
+    leases: new LeasesTable(database),
+    inbox: new InboxTable(database),
+    waiting: new WaitingTable(database),
+    stops: new StopsTable(database),
+    log: new LogTable(database),
+    checkpoints: new CheckpointsTable(database),
+  };
 }

@@ -33,7 +33,11 @@ async function open(file: string): Promise<OpenLog> {
     commits += 1;
     return transact(work);
   };
-  for (const room_id of roomIds) await log.putRoom({ room_id, name: room_id, members: [], roster_digest: "d" });
+  const process = { boot_id: "", pid_namespace: "", pid: 1, started: "" };
+  for (const room_id of roomIds) {
+    await log.putRoom({ room_id, name: room_id, members: [], roster_digest: "d" });
+    await log.claimLease({ seen: await log.lease(room_id), holder: "bench", process });
+  }
   return { log, database, commits: () => commits, heads: new Map() };
 }
 
@@ -53,7 +57,13 @@ function rowOf(room_id: string, seq: number): NewRow {
 async function appendTo({ log, heads }: OpenLog, roomId: string): Promise<void> {
   const seq = heads.get(roomId) ?? 0;
   heads.set(roomId, seq + 1);
-  const result = await log.append({ room_id: roomId, rows: [rowOf(roomId, seq)], inbox: [], expected_seq: seq });
+  const result = await log.append({
+    room_id: roomId,
+    rows: [rowOf(roomId, seq)],
+    inbox: [],
+    expected_seq: seq,
+    lease_generation: 1,
+  });
   if (result.status !== "appended") throw new Error(`expected an append, got ${result.status}`);
 }
 

@@ -114,6 +114,8 @@ async function write(options: OpenOptions): Promise<void> {
   });
   const log = await openSqliteLog(options);
   await log.putRoom({ room_id: roomId, name: "Replay", members, roster_digest: rosterDigest(members) });
+  const mark = { boot_id: "", pid_namespace: "", pid: 1, started: "" };
+  await log.claimLease({ seen: await log.lease(roomId), holder: "bench", process: mark });
   const rows = talk();
   for (let seq = 0; seq < rows.length; seq += 1_000) {
     const result = await log.append({
@@ -121,6 +123,7 @@ async function write(options: OpenOptions): Promise<void> {
       rows: rows.slice(seq, seq + 1_000),
       inbox: [],
       expected_seq: seq,
+      lease_generation: 1,
     });
     if (result.status !== "appended") throw new Error(`could not write the log: ${JSON.stringify(result)}`);
   }

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync, cpSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openSqliteLog, type LogRow } from "../../rooms/index.ts";
+import type { LogRow } from "../../rooms/index.ts";
 import type { ActivityEvent } from "../../core/index.ts";
 import { commandFile, jsonLines, runCommand, startCommand } from "../support/command.ts";
 import { checkEvents } from "../support/demo-events.ts";
-import { loopClock, temporaryFolder } from "../support/open-log.ts";
+import { temporaryFolder } from "../support/open-log.ts";
 import { rootFolder } from "../support/repository.ts";
 
 const scripted = ["demo", "--runner", "scripted"];
@@ -85,17 +85,6 @@ describe("demo --runner scripted", () => {
     expect(status).toBe(1);
     expect(stdout).toMatch(/^demo: row 4 is bad \(hash\): /);
     expect(stderr).toMatch(/^the log is damaged: [^\n]*\n$/);
-  });
-
-  it("is refused while another host has the file", async () => {
-    const db = join(temporaryFolder(), "demo.db");
-    const log = await openSqliteLog({ file: db, clock: loopClock() });
-    const { status, stdout, stderr } = await runCommand([...scripted, "--db", db]);
-    await log.close();
-    expect([status, stdout]).toEqual([4, ""]);
-    expect(stderr).toMatch(
-      /^roomtap: database_in_use: another host has .*demo\.db open\. Stop the other host[^\n]*\n$/,
-    );
   });
 
   it("settles what runs, and ends with 130 at Ctrl-C", async () => {

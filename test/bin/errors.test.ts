@@ -5,8 +5,8 @@ import { connect } from "../../rooms/sqlite/database.ts";
 import { describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../rooms/index.ts";
 import { commandFile, runCommand } from "../support/command.ts";
+import { loopClock, openLog, ownRoom, roomOf, settleOf, startOf, temporaryFolder } from "../support/open-log.ts";
 import { readText } from "../support/repository.ts";
-import { loopClock, openLog, roomOf, settleOf, startOf, temporaryFolder } from "../support/open-log.ts";
 
 /** One line on stderr that says what is wrong and what to do, and nothing else. */
 const oneLine = /^roomtap: [a-z_]+: [^\n]+\n$/;
@@ -163,10 +163,10 @@ describe("an output that is not read to its end", () => {
   async function writeRows(): Promise<string> {
     const file = join(temporaryFolder(), "room.db");
     const log = await openLog(file);
-    await log.putRoom(roomOf("r1"));
+    const lease_generation = await ownRoom(log);
     for (let turn = 0; turn < 1_000; turn += 100) {
       const rows = Array.from({ length: 100 }, (_, index) => [startOf(`${turn + index}`), settleOf(`${turn + index}`)]);
-      await log.append({ room_id: "r1", rows: rows.flat(), inbox: [], expected_seq: turn * 2 });
+      await log.append({ room_id: "r1", rows: rows.flat(), inbox: [], expected_seq: turn * 2, lease_generation });
     }
     await log.close();
     return file;
@@ -195,7 +195,7 @@ describe("an output that is not read to its end", () => {
         expect([args, status, stderr, stdout.split("\n").length]).toEqual([args, 0, "", 2]);
       }
     }
-    expect(readdirSync(join(db, "..")).toSorted()).toEqual(["room.db", "room.db-host"]);
+    expect(readdirSync(join(db, "..")).toSorted()).toEqual(["room.db"]);
   });
 
   it("C-069 ends the demo with 0, and its turns settle", async () => {

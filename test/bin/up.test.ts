@@ -40,7 +40,7 @@ describe("up", () => {
     expect(rows.flatMap(({ payload }) => payload.text ?? [])).toEqual(["one"]);
     expect(stdout).toContain("release @echo │ one");
     expect(stderr).toContain(
-      "open: #release (@echo); a line is a post, /answer ID once|deny answers, the end of input stops\n",
+      "open: #release (@echo); a line is a post or a command (/state, /stop, ...), the end of input stops\n",
     );
     expect(stderr).toContain("nobody here is called @nobody\n#release: the post is kept, and addresses nobody\n");
   });
@@ -54,7 +54,7 @@ describe("up", () => {
       "no room is named; begin the line with one of: #release, #lobby",
       "there is no room #attic; begin the line with one of: #release, #lobby",
       "nothing stands behind #lobby; type: #lobby TEXT",
-      "unknown command /stop; known: /answer ID once|deny. A post may begin with / behind #ROOM",
+      "no room is named; begin the line with one of: #release, #lobby",
       "",
     ]);
     expect((await logOf(db, "lobby")).at(-1)?.payload.text).toBe("in the lobby");
@@ -69,7 +69,7 @@ describe("up", () => {
     const running = startCommand(args);
     running.type(post(ask, { delta: "went on" }));
     const [, hinted, id = ""] = await running.seen(
-      /an approval waits: (.*); type \/answer (srq-\w+) once, or \/answer \2 deny\n/,
+      /an approval waits: (.*)\ntype \/answer (srq-\w+) once, or \/answer \2 deny\n/,
     );
     expect(hinted).toBe("rm -rf build");
     running.type(`/answer srq-000000000000 once\n/answer ${id} ${choice}\n`);

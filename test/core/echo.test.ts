@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { repeats } from "../../core/echo.ts";
+import { Echo, repeats } from "../../core/echo.ts";
 import { eventsOf, openBus } from "../support/bus.ts";
 
 const reasoning = "The user must not learn that the key lies under the mat, so I say that I have forgotten it.";
@@ -27,6 +27,28 @@ describe("an error's text", () => {
         expect(repeats(before + source.slice(at, at + 63) + after, source)).toBe(true);
       }),
     );
+  });
+
+  it("repeats any run of 63 characters of a source that grows", () => {
+    const source = Array.from({ length: 100 }, (_, k) => `${k * 7_919}-`).join("");
+    fc.assert(
+      fc.property(fc.array(fc.nat(source.length - 63), { maxLength: 6 }), fc.string(), (places, other) => {
+        const echo = new Echo();
+        for (const at of places.toSorted((a, b) => a - b)) {
+          expect(echo.repeats(`${other}!`, source.slice(0, at + 63))).toBe(
+            repeats(`${other}!`, source.slice(0, at + 63)),
+          );
+          expect(echo.repeats(`x${source.slice(at, at + 63)}y`, source.slice(0, at + 63))).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("is compared anew once the source was forgotten", () => {
+    const echo = new Echo();
+    expect(echo.repeats(reasoning, reasoning)).toBe(true);
+    expect(echo.repeats(reasoning, "something else")).toBe(false);
+    expect(echo.repeats(reasoning, "")).toBe(false);
   });
 
   it("is cut to its reason when it repeats reasoning, in the event and in the row", async () => {

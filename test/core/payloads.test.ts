@@ -43,7 +43,6 @@ const notJson: readonly (readonly [string, object])[] = [
   ["a Map", { map: new Map([[1, 2]]) }],
   ["a Set", { set: new Set([1]) }],
   ["bytes", { bytes: new Uint8Array(3) }],
-  ["an array of a billion holes", { list: Array(1_000_000_000) }],
 ];
 
 describe("a payload", () => {
@@ -167,6 +166,17 @@ describe("a payload", () => {
     });
   });
 
+  it("I13 has a number masked whose text holds a literal, and no other", () => {
+    const pins = createRedactor({ literals: ["482915073661", "-12345.6789"] });
+    const numbers = [
+      482_915_073_661, 1_482_915_073_661, -12_345.6789, 482_915_073_660, 0.5, 99_999_999, -9_999_999, 1e21,
+    ];
+    expect(cleanPayload({ numbers }, pins)).toMatchObject({
+      payload: { numbers: ["[redacted]", "[redacted]", "[redacted]", ...numbers.slice(3)] },
+      problem: null,
+    });
+  });
+
   it("of 10 MB is cut to fit a queue, and the turn goes on", async () => {
     const bus = openBus();
     const standard = bus.watch();
@@ -197,6 +207,46 @@ describe("a payload", () => {
     await bus.idle();
     expect(watcher.events).toEqual([expect.objectContaining({ payload: { tool_id: "t", name: "t" } })]);
     expect(watcher.events[0]).not.toHaveProperty("truncated");
+  });
+
+  it("I13 of a request has its method masked, and cut to 512 characters", async () => {
+    const bus = openBus();
+    const frames = tapFrames(bus);
+    const { events } = bus.watch();
+    const attempt = bus.begin();
+    for (const method of [`ask ${secret}`, "y".repeat(513)])
+      void bus.tap.requests.ask(attempt, { method: method as "approval", params: {} });
+    bus.tap.seal(attempt, "interrupted");
+    await bus.idle();
+    const words = ["ask [redacted]", "y".repeat(512)];
+    expect(eventsOf(events, "request.opened").map(({ payload }) => payload.method)).toEqual(words);
+    expect(eventsOf(events, "request.resolved").map(({ payload }) => payload.method)).toEqual(words);
+    expect(frames.flatMap((frame) => ("id" in frame ? [frame.method] : []))).toEqual(words);
+  });
+
+  it("I7 counts as what is left when whole fields had to go, and evicts nothing that starts or ends something", () => {
+    const bus = openBus();
+    const watcher = bus.watch({ handler: () => new Promise(() => {}), payload: "full" });
+    const attempt = bus.begin();
+    for (let k = 0; k < 100; k++) bus.emit(attempt, "tool.start", { tool_id: `t${k}`, name: "run" });
+    const rows = Array.from({ length: 60_000 }, () => ["x".repeat(60)]);
+    bus.emit(attempt, "tool.complete", { tool_id: "t0", outcome: "ok", result: rows.slice(0, 30_000), summary: rows });
+    const { depth, bytes, dropped } = watcher.stats();
+    expect([depth, dropped]).toEqual([101, 0]);
+    expect(bytes).toBeLessThan(4_000_000);
+  });
+
+  it("is cut once for all consumers with the same bound", async () => {
+    const bus = openBus();
+    const watchers = [bus.watch(), bus.watch(), bus.watch({ maxEventBytes: 1_024 }), bus.watch({ payload: "meta" })];
+    const metas = [watchers[3], bus.watch({ payload: "meta" })];
+    bus.emit(bus.begin(), "tool.start", { tool_id: "t", args: { a: "x".repeat(100_000) } });
+    await bus.idle();
+    const [first, second, small] = watchers.map(({ events }) => events[0]);
+    expect(first).toBe(second);
+    expect(estimateBytes(small?.payload)).toBeLessThanOrEqual(1_024);
+    expect(metas[0]?.events[0]).toBe(metas[1]?.events[0]);
+    expect(metas[0]?.events[0]?.payload).toMatchObject({ sizes: { args: 100_008 } });
   });
 
   it("never has a name above 512 characters", async () => {
@@ -240,6 +290,14 @@ describe("cutPayload", () => {
     const { payload: cut, truncated } = cutPayload(payload, 512);
     expect(cut).toEqual({ tool_id: "t", result: null, usage: { a: 1 } });
     expect(truncated).toEqual([{ field: "result", bytes: utf8Length(JSON.stringify(payload.result)) }]);
+  });
+
+  it("cuts no text of what fits once a field too large to be cut is gone", () => {
+    const payload = { tool_id: "t", result: Array.from({ length: 100 }, () => 1), summary: "s".repeat(200) };
+    const { payload: cut, truncated, bytes } = cutPayload(payload, 512);
+    expect(cut).toEqual({ ...payload, result: null });
+    expect(truncated.map(({ field }) => field)).toEqual(["result"]);
+    expect(bytes).toBe(estimateBytes(cut));
   });
 
   it("estimates a payload as the walk that cleans it does", () => {

@@ -11,6 +11,21 @@ function streamOf(redactor: Redactor): StreamRedactor {
   return stream;
 }
 
+/** What no literal and no `sk-` key of 4 to 12 characters covers, one character at a time. */
+function shownOf(text: string, literals: readonly string[]): string {
+  const hidden = new Uint8Array(text.length);
+  let covered = -1;
+  for (let at = 0; at < text.length; at++) {
+    const isWordStart = at === 0 || at === covered || !/[A-Za-z0-9]/.test(text[at - 1] ?? "");
+    const run = isWordStart ? (/^sk-[ab-]{4,12}/.exec(text.slice(at))?.[0].length ?? 0) : 0;
+    const whole = literals.filter((literal) => text.startsWith(literal, at)).map((literal) => literal.length);
+    const length = Math.max(run, ...whole);
+    hidden.fill(1, at, at + length);
+    if (length > 0) covered = Math.max(covered, at + length);
+  }
+  return [...text].filter((_, at) => hidden[at] === 0).join("");
+}
+
 describe("redactor", () => {
   it.each([
     [`key: ${secret} ok`, "key: [redacted] ok"],
@@ -96,6 +111,65 @@ describe("redactor", () => {
       const pieces = `x ${pem} y`.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
       expect(pieces.map((piece) => stream.push(piece)).join("") + stream.flush()).toBe("x [redacted] y");
     }
+  });
+
+  it.each([
+    ["AAAAABBBBBCCCCCDDDDDEEEEE", "[redacted]"],
+    ["AAAAABBBBBCCCCC.", "[redacted]CCCCC."],
+    ["AAAAABBBBBAAAAABBBBB", "[redacted][redacted]"],
+    [`key my-secret-sk-${"a1B2".repeat(8)} x`, "key [redacted] x"],
+    [`x${secret}sk-${"a1B2".repeat(8)} x`, "x[redacted][redacted] x"],
+    [`sk-${"a".repeat(520)} ghp_${"b".repeat(20)}`, `[redacted]${"a".repeat(8)} [redacted]`],
+    [`Bearer sk-${"a".repeat(20)}/${secret}é`, "[redacted]é"],
+  ])("I13 masks all of %j: the union of secrets that overlap or touch", (text, masked) => {
+    const literals = ["AAAAABBBBB", "BBBBBCCCCCDDDDDEEEEE", "my-secret-sk-", secret];
+    const redactor = createRedactor({ literals });
+    expect(redactor.text(text)).toBe(masked);
+    for (const size of [1, 3, 10]) {
+      const stream = streamOf(redactor);
+      const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+      expect(pieces.map((piece) => stream.push(piece)).join("") + stream.flush()).toBe(masked);
+    }
+  });
+
+  it("I13 of literals that overlap in any way no character is shown, however they are cut", () => {
+    const literal = fc.string({ unit: fc.constantFrom("a", "b", "-"), minLength: 9, maxLength: 14 });
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(literal, { minLength: 1, maxLength: 3 }),
+        fc.array(fc.oneof(fc.nat(2), fc.constantFrom("a", "b", "-", "sk-", "ab-a")), { maxLength: 10 }),
+        fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }),
+        fc.nat(9),
+        (literals, parts, sizes, overlap) => {
+          const rules = [{ prefixes: ["sk-"], chars: "ab-", min: 4, max: 12 }];
+          const redactor = createRedactor({ literals, rules });
+          const joined = (text: string, part: string | number): string =>
+            typeof part === "string" ? text + part : text.slice(0, text.length - overlap) + (literals[part] ?? "a");
+          const text = parts.reduce(joined, "");
+          const whole = redactor.text(text);
+          expect(whole.replaceAll("[redacted]", "")).toBe(shownOf(text, literals));
+          const stream = streamOf(redactor);
+          let out = "";
+          for (let at = 0, piece = 0; at < text.length; piece++) {
+            const size = sizes[piece % sizes.length] ?? 1;
+            out += stream.push(text.slice(at, at + size));
+            at += size;
+          }
+          expect(whole.startsWith(out)).toBe(true);
+          if (!stream.holds) expect(out).toBe(whole);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it.each([
+    ['a"quoted"\\secret', String.raw`{"x":"a\"quoted\"\\secret"}`],
+    ["two\nlines-of-it", String.raw`{"x":"two\nlines-of-it"}`],
+    ["schlüssel-wort", String.raw`{"x":"schl\u00fcssel-wort"}`],
+    ["schlüssel-wort", '{"x":"schlüssel-wort"}'],
+  ])("I13 masks the literal %j also as JSON escapes it", (literal, text) => {
+    expect(createRedactor({ literals: [literal] }).text(text)).toBe('{"x":"[redacted]"}');
   });
 
   it("I13 any cuts of any text give the text that the whole gives", () => {

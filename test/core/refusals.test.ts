@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Frame } from "../../core/index.ts";
+import { cleanReport, createRedactor, type Frame, type Notice } from "../../core/index.ts";
 import { openBus, secret, tapFrames } from "../support/bus.ts";
 
 function eventFrame(type: string, sessionId: string, payload?: object): Frame {
@@ -89,5 +89,40 @@ describe("what a runner sends", () => {
     expect(attempt.session.seq).toBe(0);
     await bus.idle();
     expect(bus.notices.map((notice) => notice.code)).toEqual(["invalid_frame"]);
+  });
+
+  it("I13 masks what a frame or a sink threw, in the notice and in its cause", async () => {
+    const bus = openBus();
+    const attempt = bus.begin();
+    const fault = Object.assign(new TypeError(`got ${secret}`), { config: { headers: secret } });
+    bus.tap.seam.addFrameSink(() => {
+      throw fault;
+    });
+    const payload = {
+      get text(): never {
+        throw fault;
+      },
+    };
+    expect(bus.emit(attempt, "message.delta", payload)).toBe("invalid_frame");
+    bus.delta(attempt, "text");
+    await bus.idle();
+    expect(bus.notices.map(({ code, message }) => [code, message])).toEqual([
+      ["invalid_frame", "a frame threw: got [redacted]"],
+      ["frame_sink_threw", "a frame sink threw: got [redacted]"],
+    ]);
+    for (const { cause } of bus.notices) {
+      expect(cause).toMatchObject({ name: "TypeError", message: "got [redacted]" });
+      expect((cause as Error).stack).not.toContain(secret);
+      expect(Object.values(cause as object)).not.toContainEqual({ headers: secret });
+    }
+  });
+
+  it("I8 cuts the text of a notice to 4,096 bytes, after it is masked", () => {
+    const notices: Notice[] = [];
+    const report = cleanReport((notice) => void notices.push(notice), createRedactor({ literals: [secret] }));
+    report({ code: "x", message: `${"m".repeat(4_080)}${secret}${secret}`, subject: secret });
+    report({ code: "y", message: "plain", cause: { toString: () => secret } });
+    expect(notices[0]).toEqual({ code: "x", message: `${"m".repeat(4_080)}[redacted][redac`, subject: "[redacted]" });
+    expect(notices[1]).toMatchObject({ message: "plain", cause: { message: "[object Object]" } });
   });
 });

@@ -14,16 +14,36 @@ describe("secrets by name", () => {
     "accessToken",
     "client_secret",
     "Set-Cookie",
+    "cookies",
+    "session_cookies",
+    "secrets",
+    "AWS_SECRET_ACCESS_KEY",
+    "secretAccessKey",
+    "OPENAI_KEY",
+    "secret_key",
+    "secret-key",
+    "private_key",
+    "privateKey",
+    "access_key",
+    "encryption_key",
+    "passwd",
+    "passwords",
+    "passphrase",
+    "password_hash",
+    "passwordHash",
+    "refreshToken",
   ])("are values under the key %s", (key) => {
     expect(isSecretKey(key)).toBe(true);
   });
 
-  it.each(["max_tokens", "tokens", "tokenizer", "passwords_changed", "cookies", "author", "secretary"])(
-    "are not values under the key %s",
-    (key) => {
-      expect(isSecretKey(key)).toBe(false);
-    },
-  );
+  it.each([
+    ["max_tokens", "total_tokens", "tokens", "tokenizer", "token_count"],
+    ["key", "keys", "KEY", "keyboard", "monkey", "primary_key", "PRIMARY_KEY", "foreign_key", "public_key"],
+    ["PUBLIC_KEY", "MY_CACHE_KEY", "sort_key", "cacheKey", "key_id", "idempotency_key"],
+    ["passwords_changed", "password_length", "author", "secretary", "cookie_count", "cwd", "pwd"],
+  ])("are not values under the key %s and such", (...keys) => {
+    expect(keys.filter(isSecretKey)).toEqual([]);
+  });
 
   it("are the values of an environment whose names say so, as far as they can be masked", () => {
     const environment = {

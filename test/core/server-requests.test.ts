@@ -207,3 +207,71 @@ describe("server requests", () => {
     expect(bus.tap.requests.answer(id, {}, null).status).toBe("unknown_request");
   });
 });
+
+describe("equal questions", () => {
+  const shell = (tool_id: string, command = "rm") => ({ tool_name: "shell", command, tool_id });
+
+  it("R53 I9 are one request, whose outcome is that of each call and is told once", async () => {
+    const bus = openBus();
+    const { events } = bus.watch();
+    const attempt = bus.begin();
+    const outcomes = [ask(bus, attempt, shell("c1")), ask(bus, attempt, shell("c2")), ask(bus, attempt, shell("c1"))];
+    const [request, ...more] = bus.tap.requests.open();
+    expect(more).toEqual([]);
+    expect(bus.tap.requests.answer(request?.id ?? "", { choice: "deny" }, "A")).toMatchObject({ status: "ok" });
+    expect((await Promise.all(outcomes)).map(({ outcome }) => outcome)).toEqual(["denied", "denied", "denied"]);
+    await bus.idle();
+    expect(kindsOf(events)).toEqual([
+      "tool.started",
+      "request.opened",
+      "tool.started",
+      "request.resolved",
+      "tool.completed",
+      "tool.completed",
+    ]);
+    expect(eventsOf(events, "tool.completed").map(({ payload }) => [payload.tool_id, payload.outcome])).toEqual([
+      ["c1", "denied"],
+      ["c2", "denied"],
+    ]);
+  });
+
+  it.each([
+    ["another command", shell("c2", "rm -f"), 2],
+    ["another tool", { ...shell("c2"), tool_name: "other" }, 2],
+    ["other choices", { ...shell("c2"), choices: ["deny"] }, 2],
+    ["a description of its own", { ...shell("c2"), description: "again" }, 1],
+  ])("R53 with %s", async (_, second, open) => {
+    const bus = openBus();
+    const attempt = bus.begin();
+    void ask(bus, attempt, shell("c1"));
+    void ask(bus, attempt, second);
+    expect(bus.tap.requests.open()).toHaveLength(open);
+  });
+
+  it("R53 are not told apart by what is masked, so they are not taken for equal", () => {
+    const bus = openBus();
+    const attempt = bus.begin();
+    for (const tool of ["c1", "c2"]) void ask(bus, attempt, shell(tool, `login ${secret}`));
+    expect(bus.tap.requests.open()).toHaveLength(2);
+  });
+
+  it("R53 of two sessions, and one asked again behind the answer, are requests of their own", async () => {
+    const bus = openBus();
+    const [one, other] = [bus.begin({ member_id: "m-a" }), bus.begin({ member_id: "m-b" })];
+    const first = ask(bus, one, shell("c1"));
+    void ask(bus, other, shell("c1"));
+    expect(bus.tap.requests.open()).toHaveLength(2);
+    bus.tap.requests.answer(bus.tap.requests.open()[0]?.id ?? "", { choice: "once" }, "A");
+    await first;
+    void ask(bus, one, shell("c2"));
+    expect(bus.tap.requests.open()).toHaveLength(2);
+  });
+
+  it("R53 I8 count each: the 33rd call of a session that waits is refused", async () => {
+    const bus = openBus();
+    const attempt = bus.begin();
+    const asked = Array.from({ length: 33 }, (_, index) => ask(bus, attempt, shell(`c${index}`)));
+    expect(await asked[32]).toMatchObject({ outcome: "cancelled", reason: "too_many_requests" });
+    expect(bus.tap.requests.open()).toHaveLength(1);
+  });
+});

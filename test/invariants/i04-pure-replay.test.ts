@@ -21,7 +21,7 @@ describe("I4 pure replay", () => {
             await test.room.post(given);
             await test.pass(50);
           }
-          const live = test.room.state;
+          const live = test.room.folded;
           const rows = (await test.rows()).slice(0, live.through_seq);
           const { digest } = checkpointOf(live, "");
           const empty = emptyState("r1");
@@ -48,8 +48,9 @@ describe("I4 pure replay", () => {
     const test = await TestHost.open({ rooms: [roomOf(randomRunner(conducts), ["a", "b"])] });
     for (const text of ["one", "@b two", "three"]) await test.room.post({ text });
     await test.quiet();
-    const watched = test.room.state;
+    const watched = test.room.folded;
+    await test.host.close();
     const again = await TestHost.open({ rooms: [roomOf(randomRunner(conducts), ["a", "b"])], log: test.log });
-    expect(again.room.state).toEqual(watched);
+    expect(again.room.folded).toEqual(watched);
   });
 });

@@ -164,10 +164,93 @@ describe("I8 nothing unbounded", () => {
     },
   );
 
-  it("I8 a payload has 1,000,000 values, and no more", () => {
-    const problemOf = (values: number): string | null =>
-      cleanPayload({ list: Array(values - 2).fill(1) }, noRedaction).problem;
-    expect(around(limits.maxPayloadValues).map(problemOf)).toEqual([null, null, "unserialisable"]);
+  it.each(around(limits.maxPayloadValues))("I8 of %i values in a payload 65,536 stay, and the cut is told", (count) => {
+    const told = count > 65_536 ? ["[cut: more than 65536 values]"] : [];
+    const ones = (length: number): readonly number[] => Array<number>(length).fill(1);
+    const { payload, bytes } = cleanPayload({ list: ones(count), tool_id: "t" }, noRedaction);
+    expect(payload).toEqual({ list: [...ones(Math.min(count, 65_536)), ...told], tool_id: "t" });
+    expect(bytes).toBe(estimateBytes(payload));
+    const fields = Object.fromEntries(ones(count).map((one, k) => [`k${k}`, one]));
+    const cleaned = cleanPayload({ args: { fields, more: 1 }, name: "run" }, noRedaction).payload["args"];
+    // The object itself is a value too, and what stands behind it is cut with it.
+    expect(Object.keys((cleaned as { fields: object }).fields)).toHaveLength(Math.min(count, 65_536));
+    expect(cleaned).toHaveProperty(["[cut]"], "[cut: more than 65536 values]");
+  });
+
+  it("I8 an array of a billion holes is cut like any other", () => {
+    const { payload } = cleanPayload({ list: Array(1_000_000_000), outcome: "ok" }, noRedaction);
+    expect([(payload["list"] as unknown[]).length, payload["outcome"]]).toEqual([65_537, "ok"]);
+  });
+
+  it.each(around(limits.maxTruncatedFields))(
+    "I8 of %i cut texts up to 64 are named, of more their field",
+    async (count) => {
+      const bus = openBus();
+      const { events } = bus.watch();
+      bus.emit(bus.begin(), "tool.start", { tool_id: "t", args: Array(count).fill("x".repeat(1_000)), context: "c" });
+      await bus.idle();
+      expect(events[0]?.truncated).toHaveLength(count > 64 ? 1 : count);
+      const whole = JSON.stringify(Array(count).fill("x".repeat(1_000))).length;
+      expect(events[0]?.truncated?.[0]).toEqual(
+        count > 64 ? { field: "args", bytes: whole } : { field: "args.0", bytes: 1_000 },
+      );
+      expect(eventsOf(events, "tool.started")[0]?.payload.args).toHaveLength(count);
+    },
+  );
+
+  it.each(around(8))("I8 of %i ended attempts with 1 MiB of text the last 8 keep it, and a live one does", (count) => {
+    const bus = openBus({ redactor: noRedaction });
+    const text = "m".repeat(1_048_576);
+    const live = bus.begin({ member_id: "live" });
+    bus.delta(live, text);
+    const ended = Array.from({ length: count }, (_, k) => {
+      const attempt = bus.begin({ member_id: `m${k}` });
+      bus.delta(attempt, text);
+      expect(bus.tap.seal(attempt, "interrupted")).toMatchObject({ text, cut: false });
+      return attempt;
+    });
+    const lengthOf = (attempt: Attempt): number | undefined => attempt.message.upTo(1_048_576)?.length;
+    expect(ended.map(lengthOf)).toEqual(ended.map((_, k) => (k < count - 8 ? undefined : 1_048_576)));
+    expect(lengthOf(live)).toBe(1_048_576);
+    expect(limits.maxKeptTextUnits).toBe(8 * 1_048_576);
+  });
+
+  it.each(around(limits.maxKeptTexts))("I8 of %i ended attempts the last 1,024 keep their text", (count) => {
+    const bus = openBus({ redactor: noRedaction });
+    const ended = Array.from({ length: count }, (_, k) => {
+      const attempt = bus.begin({ member_id: `m${k}` });
+      bus.reason(attempt, "m");
+      bus.settle(attempt);
+      return attempt;
+    });
+    const forgotten = ended.filter((attempt) => attempt.reasoning.upTo(1) === null);
+    expect(forgotten).toEqual(ended.slice(0, Math.max(0, count - 1_024)));
+  });
+
+  it.each([7, 8])("I8 a consumer that comes back is made whole unless %i MiB were told meanwhile", async (others) => {
+    const bus = openBus({ redactor: noRedaction });
+    const hold = gate();
+    const watcher = bus.watch({ rooms: ["r1"], kinds: ["message.delta"], maxEvents: 1, handler: () => hold.opened });
+    bus.delta(bus.begin({ member_id: "first" }), "running");
+    await bus.idle();
+    const attempt = bus.begin();
+    bus.delta(attempt, "m".repeat(1_048_570));
+    bus.emit(attempt, "tool.start", { tool_id: "t" });
+    bus.delta(attempt, "end");
+    bus.settle(attempt);
+    for (let k = 0; k < others; k++) {
+      const other = bus.begin({ room_id: "r2", member_id: `m${k}` });
+      bus.delta(other, "m".repeat(1_048_576));
+      bus.settle(other);
+    }
+    hold.open();
+    await bus.idle();
+    expect(kindsOf(watcher.events)).toEqual(["message.delta", "gap", "message.delta"]);
+    const isWhole = others < 8;
+    const { text, ...rest } = eventsOf(watcher.events, "message.delta")[1]?.payload ?? {};
+    expect([text?.length, rest]).toEqual(
+      isWhole ? [1_048_573, { snapshot: true, offset: 0 }] : [3, { offset: 1_048_570 }],
+    );
   });
 
   it("I8 a redactor takes literals of 9 to 4,096 characters, and 1,024 of them", () => {

@@ -119,6 +119,40 @@ describe("the card", () => {
     expect(linesOf(eventOf(kind, payload))).toEqual(lines);
   });
 
+  it("of an approval shows all that is asked, on lines of its own", () => {
+    const asks = (fields: object, more: object = {}) => ({
+      ...eventOf("request.opened", {
+        id: "srq-1",
+        method: "approval",
+        choices: ["once", "deny"],
+        expires_at: null,
+        ...fields,
+      }),
+      ...more,
+    });
+    const long = `rm ${"x".repeat(60_000)} /home`;
+    expect(linesOf(asks({ command: long }))).toEqual(["? needs input: [once|deny] srq-1", `? │ ${long}`]);
+    expect(linesOf(asks({ command: "ls\n\nrm -rf \u001b[8m/", description: "List" }))).toEqual([
+      "? needs input: [once|deny] srq-1",
+      "? │ ls",
+      "? │ ",
+      "? │ rm -rf \u{fffd}[8m/",
+      "? │ List",
+    ]);
+  });
+
+  it("of an approval says where its text was cut", () => {
+    const asks = (command: string, more: object) => ({
+      ...eventOf("request.opened", { id: "s", method: "approval", command, choices: ["deny"], expires_at: null }),
+      ...more,
+    });
+    const [, shown] = linesOf(asks("y".repeat(65_536), {}));
+    expect(shown).toBe(`? │ ${"y".repeat(65_536)}…`);
+    expect(linesOf(asks("rm", { truncated: [{ field: "command", bytes: 9 }] }))).toEqual([
+      "? needs input: rm… [deny] s",
+    ]);
+  });
+
   it("C-072 of an unknown outcome, a stopped and an abandoned turn is neither success nor failure", () => {
     const end = (fields: object) => eventOf("turn.settled", { ...settledPayload, row, ...fields });
     expect(

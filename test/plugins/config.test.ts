@@ -90,13 +90,20 @@ describe("a config", () => {
   });
 });
 
+/** The path of `whole` in a file. */
+function writeJson(folder: string): string {
+  const file = join(folder, "rooms.json");
+  writeFileSync(file, JSON.stringify(whole));
+  return file;
+}
+
 describe("a config's file", () => {
-  it("means folders from where it stands", () => {
+  it("means folders from where it stands", async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, "sub"));
     const file = join(folder, "sub", "rooms.json");
     writeFileSync(file, JSON.stringify(whole));
-    const [planner] = readConfig(file).rooms[0]?.members ?? [];
+    const [planner] = (await readConfig(file)).rooms[0]?.members ?? [];
     expect(planner?.runner).toMatchObject({ cwd: join(folder, "sub") });
   });
 
@@ -104,19 +111,39 @@ describe("a config's file", () => {
     ["is no JSON", "{", /rooms\.json: Expected property name/],
     ["holds another value", "[]", /rooms\.json: Invalid input: expected object/],
     ["holds a bad path", '{"rooms":[{}]}', /rooms\.json: rooms\[0\]\.room_id: /],
-  ])("is named when it %s", (_, text, message) => {
+    [
+      "holds an unknown bound",
+      JSON.stringify({ rooms: [{ ...whole.rooms[0], policy: { maxRound: 1 } }] }),
+      /policy\.maxRound: unknown key/,
+    ],
+  ])("is named when it %s", async (_, text, message) => {
     const file = join(temporaryFolder(), "rooms.json");
     writeFileSync(file, text);
     const refusal = expect.objectContaining({
       code: "invalid_config",
       message: expect.stringMatching(message) as string,
     });
-    expect(() => readConfig(file)).toThrow(refusal as Error);
+    await expect(readConfig(file)).rejects.toThrow(refusal as Error);
   });
 
-  it("is named when it is not there, or is a folder", () => {
+  it("may begin with a byte order mark", async () => {
+    const file = join(temporaryFolder(), "rooms.json");
+    writeFileSync(file, `\ufeff${JSON.stringify(whole)}`);
+    expect((await readConfig(file)).rooms).toHaveLength(whole.rooms.length);
+  });
+
+  it("may be a module, which exports it by default", async () => {
     const folder = temporaryFolder();
-    expect(() => readConfig(join(folder, "none.json"))).toThrow(/none\.json: ENOENT/);
-    expect(() => readConfig(folder)).toThrow(/: EISDIR/);
+    const file = join(folder, "rooms.config.mjs");
+    writeFileSync(file, `export default ${JSON.stringify(whole)};`);
+    expect((await readConfig(file)).rooms).toEqual((await readConfig(writeJson(folder))).rooms);
+    writeFileSync(join(folder, "empty.mjs"), "export const rooms = [];");
+    await expect(readConfig(join(folder, "empty.mjs"))).rejects.toThrow(/empty\.mjs: Invalid input: expected object/);
+  });
+
+  it("is named when it is not there, or is a folder", async () => {
+    const folder = temporaryFolder();
+    await expect(readConfig(join(folder, "none.json"))).rejects.toThrow(/none\.json: ENOENT/);
+    await expect(readConfig(folder)).rejects.toThrow(/: EISDIR/);
   });
 });

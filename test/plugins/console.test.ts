@@ -1,6 +1,14 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { demoConfig, oneLine, parseConfig, parseLine, StreamOutput, terminalText } from "../../plugins/index.ts";
+import {
+  demoConfig,
+  oneLine,
+  parseConfig,
+  parseLine,
+  roundsConfig,
+  StreamOutput,
+  terminalText,
+} from "../../plugins/index.ts";
 
 describe("a line of input", () => {
   const post = (roomId: string, text: string) => ({ kind: "post", roomId, text });
@@ -17,7 +25,9 @@ describe("a line of input", () => {
     ["#1 is done", one, post("release", "#1 is done")],
     ["#release @planner hello", two, post("release", "@planner hello")],
     ["#lobby hello", two, post("lobby", "hello")],
-    ["#lobby /answer x", two, post("lobby", "/answer x")],
+    ["#lobby /answer srq-1 once", two, { kind: "answer", id: "srq-1", choice: "once" }],
+    ["#lobby //answer is a command", two, post("lobby", "/answer is a command")],
+    ["//tmp", one, post("release", "/tmp")],
     ["#lobby", two, wrong("nothing stands behind #lobby; type: #lobby TEXT")],
     ["#nowhere hello", two, wrong("there is no room #nowhere; begin the line with one of: #release, #lobby")],
     ["hello", two, wrong("no room is named; begin the line with one of: #release, #lobby")],
@@ -27,7 +37,24 @@ describe("a line of input", () => {
     ["/answer srq-1", one, wrong("expected: /answer ID once|deny")],
     ["/answer", one, wrong("expected: /answer ID once|deny")],
     ["/answer srq-1 once more", one, wrong("expected: /answer ID once|deny")],
-    ["/stop", one, wrong("unknown command /stop; known: /answer ID once|deny. A post may begin with / behind #ROOM")],
+    ["/stop", one, { kind: "stop", roomId: "release" }],
+    ["/stop now", one, wrong("expected: /stop")],
+    ["#lobby /state", two, { kind: "state", roomId: "lobby" }],
+    ["/state", two, wrong("no room is named; begin the line with one of: #release, #lobby")],
+    ["/pause @planner", one, { kind: "pause", roomId: "release", handle: "planner" }],
+    ["/resume planner", one, { kind: "resume", roomId: "release", handle: "planner" }],
+    ["/pause", one, wrong("expected: /pause @HANDLE")],
+    ["/resume @", one, wrong("expected: /resume @HANDLE")],
+    ["#lobby /retry k-1", two, { kind: "retry", roomId: "lobby", taskId: "k-1" }],
+    ["/retry", one, wrong("expected: /retry TASK")],
+    [
+      "/dance",
+      one,
+      wrong(
+        "unknown command /dance; known: /answer ID once|deny, /stop, /pause @HANDLE, /resume @HANDLE, /retry TASK, " +
+          "/state. A post may begin with //",
+      ),
+    ],
   ])("%j is read", (line, rooms, asked) => {
     expect(parseLine(line, rooms)).toEqual(asked);
   });
@@ -35,7 +62,7 @@ describe("a line of input", () => {
 
 describe("the demo's config", () => {
   it("is a config like any other", () => {
-    for (const config of [demoConfig("scripted", undefined), demoConfig("acp", "agent.js")]) {
+    for (const config of [demoConfig("scripted", undefined), demoConfig("acp", "agent.js"), roundsConfig()]) {
       expect(parseConfig(JSON.parse(JSON.stringify(config)))).toEqual(config);
     }
   });

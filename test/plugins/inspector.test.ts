@@ -2,9 +2,19 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkpointOf, fold, emptyState, openSqliteLogReader } from "../../rooms/index.ts";
+import { connect } from "../../rooms/sqlite/database.ts";
 import { logCommand, replayCommand, roomsCommand, verifyCommand } from "../../plugins/index.ts";
 import { collectedOutput } from "../support/collected-output.ts";
-import { loopClock, openLog, postOf, roomOf, settleOf, startOf, temporaryFolder } from "../support/open-log.ts";
+import {
+  loopClock,
+  openLog,
+  ownRoom,
+  postOf,
+  roomOf,
+  settleOf,
+  startOf,
+  temporaryFolder,
+} from "../support/open-log.ts";
 
 const secret = "sk-EXAMPLE0123456789abcdef";
 const literal = "correct horse battery";
@@ -13,10 +23,10 @@ const literal = "correct horse battery";
 async function writeFile(text = "hello"): Promise<string> {
   const file = join(temporaryFolder(), "room.db");
   const log = await openLog(file);
-  await log.putRoom(roomOf("r1"));
+  const lease_generation = await ownRoom(log);
   const rows = [startOf("one", { text }), settleOf("one", { text }), startOf("two"), settleOf("two"), startOf("three")];
   for (const [expected_seq, row] of rows.entries()) {
-    await log.append({ room_id: "r1", rows: [row], inbox: [], expected_seq });
+    await log.append({ room_id: "r1", rows: [row], inbox: [], expected_seq, lease_generation });
   }
   await log.close();
   return file;
@@ -87,7 +97,7 @@ describe("log", () => {
       { ...used, payload: { ...used.payload, usage: { tokens: 7 } } },
     ] as (typeof end)[];
     for (const [index, row] of rows.entries()) {
-      await log.append({ room_id: "r1", rows: [row], inbox: [], expected_seq: 5 + index });
+      await log.append({ room_id: "r1", rows: [row], inbox: [], expected_seq: 5 + index, lease_generation: 1 });
     }
     await log.close();
     const output = collectedOutput();
@@ -132,6 +142,27 @@ describe("rooms", () => {
       { room_id: "a", rows: 0, waiting_posts: 1 },
       { room_id: "r1", rows: 5, waiting_posts: 0, members: [{ handle: "a" }, { handle: "b" }, { handle: "c" }] },
     ]);
+  });
+
+  it("I8 shows the others when one is damaged, and obeys none", async () => {
+    const db = await writeFile();
+    const log = await openLog(db);
+    await log.putRoom(roomOf("a"));
+    await log.close();
+    connect(db).exec("UPDATE rosters SET members = replace(members, 'b', '\u001b[2J') WHERE room_id = 'a'").close();
+    const output = collectedOutput();
+    expect(await roomsCommand({ db, json: false }, output)).toBe(4);
+    expect(output.lines[0]).toMatch(/^a  damaged: .*the roster of room a cannot be read: /);
+    expect(output.lines[1]).toBe("r1  Room r1  rows: 5  @a @b @c");
+    const asJson = collectedOutput();
+    expect(await roomsCommand({ db, json: true }, asJson)).toBe(4);
+    expect(asJson.json()).toMatchObject([{ room_id: "a", problem: expect.any(String) as string }, { room_id: "r1" }]);
+    const shown = [...output.lines, ...asJson.lines].join("");
+    expect(shown).not.toMatch(/\p{Cc}/u);
+    await expect(replayCommand({ db, room: "a", json: false, at: undefined }, output)).rejects.toMatchObject({
+      code: "log_corrupt",
+      message: expect.not.stringContaining("\n") as string,
+    });
   });
 
   it("notes that a database holds none", async () => {
@@ -227,6 +258,39 @@ describe("verify", () => {
     const asJson = collectedOutput();
     expect(await verifyCommand({ db, json: true }, asJson)).toBe(1);
     expect(asJson.json()).toMatchObject({ ok: false, rooms: [{ room_id: "r1", problem: { seq: 2, kind: "hash" } }] });
+  });
+});
+
+describe("verify of what stands beside the rows", () => {
+  it.each([
+    ["its last row is gone", "DELETE FROM log WHERE seq = 5", "r1: row 5 is bad (head): "],
+    [
+      "its roster is changed",
+      "UPDATE rosters SET roster_digest = '00'",
+      "r1: what stands beside its rows is bad (roster): ",
+    ],
+    ["its room is gone", "DELETE FROM rooms", "r1: what stands beside its rows is bad (orphan): "],
+    ["an id is none", "UPDATE rooms SET room_id = char(27) || '[2J'", "\u{fffd}[2J: row 1 is bad (head): "],
+  ])("C-073 is 1 when %s", async (_, sql, line) => {
+    const db = await writeFile();
+    connect(db).exec(`PRAGMA foreign_keys = OFF; ${sql}`).close();
+    const output = collectedOutput();
+    expect(await verifyCommand({ db, json: false }, output)).toBe(1);
+    expect(output.lines[0]?.startsWith(line)).toBe(true);
+    const asJson = collectedOutput();
+    expect(await verifyCommand({ db, json: true }, asJson)).toBe(1);
+    expect(asJson.json()).toMatchObject({ ok: false, file: [] });
+    expect(asJson.lines.join("")).not.toMatch(/\p{Cc}/u);
+  });
+
+  it("C-056 is 4 when the file itself is damaged, and says what SQLite finds", async () => {
+    const db = await writeFile();
+    // A row changes its room, and no index knows of it.
+    const bytes = readFileSync(db, "latin1");
+    writeFileSync(db, bytes.replaceAll("r1\u0005turn.started", "rX\u0005turn.started"), "latin1");
+    const output = collectedOutput();
+    expect(await verifyCommand({ db, json: false }, output)).toBe(4);
+    expect(output.lines[0]).toMatch(/^the file is damaged: /);
   });
 });
 

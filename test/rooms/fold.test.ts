@@ -107,9 +107,13 @@ describe("fold", () => {
             first_row: 1,
             last_row: 3,
             round: 1,
-            slots_done: [],
+            turns: [{ member_id: "b", row: 3 }],
             completed: 1,
-            named: ["a", "b"],
+            spoke: [{ member_id: "a", row: 2 }],
+            named: [
+              { word: "a", round: 0, row: null },
+              { word: "b", round: 1, row: 2 },
+            ],
           },
           transcript: [
             { row: 1, member_id: "a", posts: ["p1"] },
@@ -169,12 +173,56 @@ describe("fold", () => {
     });
   });
 
+  it("tells who had a turn in the present round; a retry has none, a new round begins with none", () => {
+    const log = new TestLog();
+    const discussion = () => foldAll(log.rows).threads[0]?.discussion;
+    const first = log.start({ member_id: "a", post: { message_id: "p1", text: "hi" } });
+    log.settle(first, { status: "failed", reason_code: "runner_error" });
+    log.settle(log.start({ member_id: "b", slot: 1 }), { text: "one" });
+    log.settle(log.retry(first), { text: "two" });
+    expect(discussion()?.turns).toEqual([
+      { member_id: "a", row: 1 },
+      { member_id: "b", row: 3 },
+    ]);
+    expect(discussion()?.spoke).toEqual([
+      { member_id: "b", row: 4 },
+      { member_id: "a", row: 6 },
+    ]);
+    log.settle(log.start({ member_id: "b", round: 1, seen_through_seq: 6 }), { text: "three" });
+    expect(discussion()).toMatchObject({ round: 1, turns: [{ member_id: "b", row: 7 }], completed: 3 });
+    expect(discussion()?.spoke).toEqual([
+      { member_id: "a", row: 6 },
+      { member_id: "b", row: 8 },
+    ]);
+  });
+
+  it("counts a word from the round behind its first text on, and knows the last text that named it", () => {
+    const log = new TestLog();
+    log.settle(log.start({ member_id: "a", post: { message_id: "p1", text: "@a hi" } }), { text: "ask @b" });
+    log.settle(log.start({ member_id: "b", round: 1, seen_through_seq: 2 }), { text: "@a and @b, ask @c" });
+    expect(foldAll(log.rows).threads[0]?.discussion.named).toEqual([
+      { word: "a", round: 0, row: 4 },
+      { word: "b", round: 1, row: 4 },
+      { word: "c", round: 2, row: 4 },
+    ]);
+  });
+
+  it("leaves the discussion that goes on alone when an older one's task is tried again", () => {
+    const log = new TestLog();
+    const first = log.start({ member_id: "a", post: { message_id: "p1", text: "hi" } });
+    log.settle(first, { status: "failed", reason_code: "runner_error" });
+    log.settle(log.start({ member_id: "b", post: { message_id: "p2", text: "@b" }, seen_through_seq: 1 }));
+    const before = foldAll(log.rows).threads[0]?.discussion;
+    log.settle(log.retry(first), { text: "@c late" });
+    expect(foldAll(log.rows).threads[0]?.discussion).toEqual(before);
+  });
+
   it("counts a superseded text in no round, shows it to nobody, takes no name from it", () => {
     const log = new TestLog();
     const start = log.start({ member_id: "a", post: { message_id: "p1", text: "hi" } });
     log.settle(start, { status: "superseded", reason_code: "newer_message", text: "ask @c" });
     const [thread] = foldAll(log.rows).threads;
-    expect(thread?.discussion).toMatchObject({ slots_done: [], completed: 0, named: [], last_row: 2 });
+    expect(thread?.discussion).toMatchObject({ completed: 0, spoke: [], named: [], last_row: 2 });
     expect(thread?.transcript.map((shown) => shown.row)).toEqual([1]);
   });
 
@@ -201,7 +249,7 @@ describe("fold", () => {
     }
     const state = foldAll(log.rows);
     expect(state.members.map((member) => member.member_id)).toEqual(["constructor", "hasOwnProperty", "toString"]);
-    expect(state.threads.map((thread) => thread.discussion.named)).toEqual([
+    expect(state.threads.map((thread) => thread.discussion.named.map(({ word }) => word))).toEqual([
       ["constructor"],
       ["hasownproperty"],
       ["tostring"],
@@ -278,6 +326,17 @@ describe("bounds of the fold", () => {
     expect(state.threads).toHaveLength(256);
   });
 
+  it("keeps the last 64 turns of a round, and the last 64 members that spoke in a discussion", () => {
+    const log = new TestLog();
+    log.settle(log.start({ member_id: "m0", post: { message_id: "p", text: "hi" } }));
+    for (let turn = 1; turn < 70; turn++) log.settle(log.start({ member_id: `m${turn}`, slot: turn }));
+    const discussion = foldAll(log.rows).threads[0]?.discussion;
+    const kept = Array.from({ length: limits.maxDiscussionMembers }, (_, k) => k + 6);
+    expect(discussion?.turns).toEqual(kept.map((k) => ({ member_id: `m${k}`, row: 2 * k + 1 })));
+    expect(discussion?.spoke).toEqual(kept.map((k) => ({ member_id: `m${k}`, row: 2 * k + 2 })));
+    expect(discussion?.completed).toBe(70);
+  });
+
   it("keeps the last 24 shown rows, 256 members and 64 named words", () => {
     const log = new TestLog();
     const names = Array.from({ length: 70 }, (_, k) => `@w${k}`).join(" ");
@@ -290,6 +349,8 @@ describe("bounds of the fold", () => {
     );
     expect(state.members).toHaveLength(limits.maxFoldMembers);
     expect(state.members.some((member) => member.member_id === "m3")).toBe(false);
-    expect(state.threads[0]?.discussion.named).toEqual(Array.from({ length: 64 }, (_, k) => `w${k + 6}`));
+    expect(state.threads[0]?.discussion.named.map(({ word }) => word)).toEqual(
+      Array.from({ length: 64 }, (_, k) => `w${k + 6}`),
+    );
   });
 });

@@ -1,11 +1,9 @@
-import { statSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RoomtapError } from "../../core/index.ts";
 import type { SqliteDatabase } from "../../rooms/sqlite/database.ts";
 import { GroupCommit } from "../../rooms/sqlite/group-commit.ts";
 import { openHostDatabase } from "../../rooms/sqlite/open.ts";
-import { loopClock, openLog, roomOf, startOf, temporaryFolder, turnsOfLoop } from "../support/open-log.ts";
+import { loopClock } from "../support/open-log.ts";
 
 interface Counted {
   readonly commits: GroupCommit;
@@ -96,37 +94,5 @@ describe("group commit", () => {
     const results = await Promise.allSettled([commits.run(give(1)), commits.run(full), commits.run(give(3))]);
     expect(results.map((result) => result.status)).toEqual(["rejected", "rejected", "rejected"]);
     expect(groups).toHaveLength(1);
-  });
-});
-
-describe("the WAL", () => {
-  const walBytes = (file: string): number => statSync(`${file}-wal`).size;
-
-  it("is cut to nothing when the log has been idle for a second", async () => {
-    const file = join(temporaryFolder(), "test.db");
-    const clock = loopClock();
-    const log = await openLog(file, clock);
-    await log.putRoom(roomOf("r1"));
-    clock.advance(999);
-    expect(walBytes(file)).toBeGreaterThan(0);
-    await log.append({ room_id: "r1", rows: [startOf("1")], inbox: [], expected_seq: 0 });
-    clock.advance(1_999 - 999);
-    expect(walBytes(file)).toBeGreaterThan(0);
-    clock.advance(1_000);
-    expect(walBytes(file)).toBe(0);
-    expect((await log.head("r1")).seq).toBe(1);
-  });
-
-  it("is moved into the main file at 16 MiB while appends go on, and used anew", async () => {
-    const file = join(temporaryFolder(), "test.db");
-    const log = await openLog(file);
-    await log.putRoom(roomOf("r1"));
-    const text = "x".repeat(250_000);
-    for (let seq = 0; seq < 150; seq++) {
-      await log.append({ room_id: "r1", rows: [startOf(`${seq}`, { text })], inbox: [], expected_seq: seq });
-      await turnsOfLoop(2);
-    }
-    expect(walBytes(file)).toBeLessThan(21 * 1_048_576);
-    expect(statSync(file).size).toBeGreaterThan(16 * 1_048_576);
   });
 });

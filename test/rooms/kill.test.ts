@@ -57,6 +57,19 @@ describe("a host that is killed", { timeout: 60_000 }, () => {
     expect(await test.log.inbox("r1")).toEqual([]);
   });
 
+  it("R35 when a stop was stored has that stop kept by the next host", async () => {
+    const file = join(temporaryFolder(), "test.db");
+    await killed(file, "stop", (line) => line === "at stop");
+    const test = await TestHost.open({ rooms: [roomOf(says("hi"), ["a", "b"])], file });
+    await test.quiet();
+    expect(await test.told()).toEqual(["started m-a message", "settled m-a host_lost"]);
+    const { threads, inbox } = await test.room.state();
+    expect([threads, inbox]).toMatchObject([[{ status: "stopped", owed: [] }], []]);
+    await test.room.post({ text: "@b go on" });
+    await test.quiet();
+    expect((await test.told()).slice(2)).toEqual(["started m-b mention", "settled m-b completed"]);
+  });
+
   it.each([1, 23, 150])("R18 I12 after its %ith line has lost no post that it accepted", async (lines) => {
     const file = join(temporaryFolder(), "test.db");
     const accepted = await killed(file, "never", (_, count) => count >= lines);

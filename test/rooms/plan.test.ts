@@ -37,9 +37,9 @@ describe("planNext", () => {
         const room = new PlanRoom();
         for (const [text, thread_id] of said) room.post(text, { thread_id });
         room.startAll();
-        const source = { state: room.state, room: room.room, inbox: room.inbox };
-        const copy = JSON.parse(JSON.stringify(source)) as typeof source;
-        expect(planNext(copy)).toEqual(planNext(source));
+        const { parked, startedOf, ...plain } = room.source();
+        const copy = JSON.parse(JSON.stringify(plain)) as typeof plain;
+        expect(planNext({ ...copy, parked, startedOf })).toEqual(room.plan());
       }),
     );
   });
@@ -86,7 +86,8 @@ describe("planNext", () => {
   it("R22 starts nothing for a post that names nobody known; the next turn holds both", () => {
     const room = new PlanRoom();
     const closed = room.post("@nobody hello");
-    expect(room.plan()).toEqual({ starts: [], diagnostics: [] });
+    const thread = { thread_id: "main", discussion: closed, status: "unresolved_mention", reason: null, owed: [] };
+    expect(room.plan()).toEqual({ starts: [], threads: [thread], diagnostics: [] });
     const answered = room.post("hi @a");
     const start = onlyStart(room);
     expect(start.payload.input.map((item) => "message_id" in item && item.message_id)).toEqual([closed, answered]);
@@ -211,7 +212,7 @@ describe("planNext", () => {
     room.post("hello");
     const bad = { member_id: "m-x", handle: "no good", display_name: "x", runner_kind: "scripted" };
     const members = [...room.room.members.slice(0, 2), bad, ...room.room.members.slice(2)];
-    const plan = planNext({ state: room.state, room: { ...room.room, members }, inbox: room.inbox });
+    const plan = planNext({ ...room.source(), room: { ...room.room, members } });
     expect(plan.starts[0]?.coordinates.member_id).toBe("m-a");
     expect(plan.diagnostics).toEqual([
       { code: "invalid_roster", subject: "r1", message: expect.stringContaining("member 3 (@no good)") as string },
@@ -222,7 +223,7 @@ describe("planNext", () => {
     const room = new PlanRoom();
     room.post("hello");
     const members = room.room.members.slice(1);
-    const plan = planNext({ state: room.state, room: { ...room.room, members }, inbox: room.inbox });
+    const plan = planNext({ ...room.source(), room: { ...room.room, members } });
     expect(plan.starts[0]?.coordinates.member_id).toBe("m-b");
     expect(plan.diagnostics.map((notice) => notice.code)).toEqual(["member_unavailable"]);
   });

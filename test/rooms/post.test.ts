@@ -10,6 +10,9 @@ const room: RoomRecord = {
   members,
   roster_digest: "0".repeat(64),
   created_at: 0,
+  paused: [],
+  stop: null,
+  disbanded_at: null,
 };
 
 const prepare = (changes: Partial<PostInput>) => preparePostInput({ text: "hello", ...changes }, room);
@@ -51,6 +54,13 @@ describe("a post", () => {
     ["an id with a NUL", { thread_id: "t\0x" }, "invalid_params"],
     ["the id `__proto__`", { event_id: "__proto__" }, "invalid_params"],
     ["an author of no kind", { author: { kind: "host", id: "x" } as never }, "invalid_params"],
+    ["a name on two lines", { author: { kind: "person", id: "x", display_name: "a\nb: c" } }, "invalid_params"],
+    [
+      "a name that a terminal obeys",
+      { author: { kind: "person", id: "x", display_name: "\u001b[2J" } },
+      "invalid_params",
+    ],
+    ["a name of a person", { author: { kind: "person", id: "x", display_name: "Ada Ö." } }, undefined],
     ["a key that nobody knows", { room: "r2" } as never, "invalid_params"],
     ["a text that is none", { text: 7 as never }, "invalid_params"],
   ] as const)("with %s is judged by its size and shape", (_, changes: Partial<PostInput>, code) => {

@@ -3,14 +3,14 @@ import { limits } from "../../core/index.ts";
 import { SqliteRoomLog, type Quota } from "../../rooms/index.ts";
 import { openHostDatabase } from "../../rooms/sqlite/open.ts";
 import { hasRoomFor, hasRoomForTurn } from "../../rooms/sqlite/quota.ts";
-import { loopClock, postOf, roomOf, settleOf, startOf } from "../support/open-log.ts";
+import { loopClock, postOf, ownRoom, settleOf, startOf } from "../support/open-log.ts";
 
 async function openWith(quota: Quota): Promise<SqliteRoomLog> {
   const clock = loopClock();
   const log = new SqliteRoomLog(await openHostDatabase({ file: ":memory:", clock }), { clock, quota });
   onTestFinished(() => log.close());
-  await log.putRoom(roomOf("r1"));
-  await log.putRoom(roomOf("r2"));
+  await ownRoom(log, "r1");
+  await ownRoom(log, "r2");
   return log;
 }
 
@@ -25,7 +25,7 @@ describe("the quota of a room", () => {
   it.each(quotas)("R10 one start below its %s lets a turn settle, then refuses posts there alone", async (_, quota) => {
     const log = await openWith(quota);
     const append = (seq: number, rows: Parameters<SqliteRoomLog["append"]>[0]["rows"]) =>
-      log.append({ room_id: "r1", rows, inbox: [], expected_seq: seq });
+      log.append({ room_id: "r1", rows, inbox: [], expected_seq: seq, lease_generation: 1 });
     await append(0, [startOf("1"), settleOf("1")]);
     expect((await log.accept(postOf("before"))).status).toBe("accepted");
     expect((await append(2, [startOf("2", { text })])).status).toBe("appended");
@@ -57,7 +57,13 @@ describe("the size of a row", () => {
   it("is at most 256 KiB", async () => {
     const log = await openWith({ maxRoomRows: 100, maxRoomBytes: limits.maxRoomBytes });
     const append = (size: number) =>
-      log.append({ room_id: "r1", rows: [startOf("1", { text: "x".repeat(size) })], inbox: [], expected_seq: 0 });
+      log.append({
+        room_id: "r1",
+        rows: [startOf("1", { text: "x".repeat(size) })],
+        inbox: [],
+        expected_seq: 0,
+        lease_generation: 1,
+      });
     await expect(append(limits.maxRowBytes)).rejects.toMatchObject({ code: "invalid_params" });
     expect((await log.head("r1")).seq).toBe(0);
     expect((await append(limits.maxRowBytes - 1_000)).status).toBe("appended");

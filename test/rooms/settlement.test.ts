@@ -101,6 +101,8 @@ describe("open requests of a turn", () => {
 });
 
 describe("an end as a runner gives it", () => {
+  const clean = (text: string): string => text.replace("sk-EXAMPLE", "[redacted]");
+
   it.each([
     [
       { status: "completed", text: "x", usage: { a: 1, b: Infinity, c: "2" }, more: 1 },
@@ -120,7 +122,7 @@ describe("an end as a runner gives it", () => {
       { status: "failed", reason_code: "unknown", error: "[object Number]" },
     ],
   ])("%j is read as %j", (value, end) => {
-    expect(parseTurnEnd(value)).toEqual(end);
+    expect(parseTurnEnd(value, clean)).toEqual(end);
   });
 
   it.each([
@@ -130,17 +132,25 @@ describe("an end as a runner gives it", () => {
     [{ status: "done" }, "the status completed, passed, failed or cancelled"],
   ])("%j is none", (value, expected) => {
     const error = `the runner did not say how its turn ended: expected ${expected}`;
-    expect(parseTurnEnd(value)).toEqual({ status: "failed", reason_code: "runner_error", error });
+    expect(parseTurnEnd(value, clean)).toEqual({ status: "failed", reason_code: "runner_error", error });
   });
 
   it("leaves out a figure that nobody could read back", () => {
-    const end = parseTurnEnd({ status: "passed", usage: JSON.parse('{"__proto__":1,"a":2}') });
+    const end = parseTurnEnd({ status: "passed", usage: JSON.parse('{"__proto__":1,"a":2}') }, clean);
     expect(end.status === "passed" && Object.entries(end.usage ?? {})).toEqual([["a", 2]]);
+  });
+
+  it("I13 leaves out a figure whose name is no figure's name, or holds a secret", () => {
+    const usage = { input_tokens: 1, "sk-EXAMPLE": 2, "\u001b[2J": 3, "a b": 4, "": 5, "9a": 6, ["x".repeat(65)]: 7 };
+    expect(parseTurnEnd({ status: "passed", usage: { ...usage, ["y".repeat(64)]: 8 } }, clean)).toEqual({
+      status: "passed",
+      usage: { input_tokens: 1, ["y".repeat(64)]: 8 },
+    });
   });
 
   it("keeps at most 32 figures of a usage", () => {
     const usage = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, index]));
-    const end = parseTurnEnd({ status: "passed", usage });
+    const end = parseTurnEnd({ status: "passed", usage }, clean);
     expect(end.status === "passed" && Object.keys(end.usage ?? {})).toHaveLength(32);
   });
 });

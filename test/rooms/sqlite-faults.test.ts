@@ -4,7 +4,7 @@ import type { ManualClock } from "../../core/index.ts";
 import { SqliteRoomLog } from "../../rooms/index.ts";
 import { connect, type NativeConnection, type SqliteDatabase } from "../../rooms/sqlite/database.ts";
 import { openHostDatabase } from "../../rooms/sqlite/open.ts";
-import { loopClock, postOf, roomOf, settleOf, startOf, temporaryFolder, turnsOfLoop } from "../support/open-log.ts";
+import { loopClock, postOf, ownRoom, settleOf, startOf, temporaryFolder, turnsOfLoop } from "../support/open-log.ts";
 
 interface Opened {
   readonly file: string;
@@ -18,7 +18,7 @@ async function open(file = join(temporaryFolder(), "test.db")): Promise<Opened> 
   const database = await openHostDatabase({ file, clock });
   const log = new SqliteRoomLog(database, { clock });
   onTestFinished(() => log.close());
-  await log.putRoom(roomOf("r1"));
+  await ownRoom(log, "r1");
   return { file, clock, database, log };
 }
 
@@ -39,7 +39,7 @@ async function pass(clock: ManualClock, ms: number): Promise<void> {
 }
 
 const append = (log: SqliteRoomLog, seq: number, name: string) =>
-  log.append({ room_id: "r1", rows: [startOf(name)], inbox: [], expected_seq: seq });
+  log.append({ room_id: "r1", rows: [startOf(name)], inbox: [], expected_seq: seq, lease_generation: 1 });
 
 describe("a busy database", () => {
   it("C-053 appends after a lock of 300 ms, and the loop turns meanwhile", async () => {
@@ -112,7 +112,13 @@ describe("a full disk", () => {
   it("C-055 refuses what does not fit, stays readable, and takes it once there is space", async () => {
     const { database, log } = await open();
     await append(log, 0, "1");
-    const settle = { room_id: "r1", rows: [settleOf("1", { text: "x".repeat(65_536) })], inbox: [], expected_seq: 1 };
+    const settle = {
+      room_id: "r1",
+      rows: [settleOf("1", { text: "x".repeat(65_536) })],
+      inbox: [],
+      expected_seq: 1,
+      lease_generation: 1,
+    };
     database.pragma(`max_page_count = ${Number(database.pragma("page_count"))}`);
     const post = postOf("y".repeat(65_536));
     const [settled, accepted] = await Promise.allSettled([log.append(settle), log.accept(post)]);
@@ -129,14 +135,26 @@ describe("a full disk", () => {
 describe("a fault within one operation", () => {
   it("meets its owner alone", async () => {
     const { file, log } = await open();
-    await log.putRoom(roomOf("r2"));
+    await ownRoom(log, "r2");
     const other = stranger(file);
     // A row under another event id holds the place of the attempt: the table refuses the insert itself.
     await append(log, 0, "1");
     other.exec("UPDATE log SET event_id = 'e-other'");
     const results = await Promise.allSettled([
-      log.append({ room_id: "r2", rows: [startOf("2", { room: "r2" })], inbox: [], expected_seq: 0 }),
-      log.append({ room_id: "r1", rows: [startOf("3"), startOf("1")], inbox: [], expected_seq: 1 }),
+      log.append({
+        room_id: "r2",
+        rows: [startOf("2", { room: "r2" })],
+        inbox: [],
+        expected_seq: 0,
+        lease_generation: 1,
+      }),
+      log.append({
+        room_id: "r1",
+        rows: [startOf("3"), startOf("1")],
+        inbox: [],
+        expected_seq: 1,
+        lease_generation: 1,
+      }),
       log.accept(postOf("hello")),
     ]);
     expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);

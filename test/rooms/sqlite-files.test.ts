@@ -1,36 +1,19 @@
-import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSqliteLog, openSqliteLogReader } from "../../rooms/index.ts";
-import { connect } from "../../rooms/sqlite/database.ts";
-import { loopClock, openLog, roomOf, startOf, temporaryFolder } from "../support/open-log.ts";
+import { connect, SqliteDatabase } from "../../rooms/sqlite/database.ts";
+import { migrate } from "../../rooms/sqlite/migrations.ts";
+import { logProcess, type LogProcess } from "../support/log-process.ts";
+import { claim, loopClock, openLog, ownRoom, postOf, roomOf, startOf, temporaryFolder } from "../support/open-log.ts";
 
-const childFile = fileURLToPath(new URL("../support/log-child.ts", import.meta.url));
 const somebodyElse = 65_534;
 
-interface Child {
-  readonly process: ChildProcess;
-  /** The next line that it says. */
-  line(): Promise<string>;
-}
-
-function child(action: "hold" | "open" | "look" | "post", file: string, uid?: number): Child {
-  const words = ["--import", "tsx", childFile, action, file];
-  const identity = uid === undefined ? {} : { uid };
-  const started = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"], ...identity });
-  onTestFinished(() => void started.kill("SIGKILL"));
-  const lines = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
-  return { process: started, line: async () => String((await lines.next()).value) };
-}
-
-async function kill({ process: victim }: Child): Promise<void> {
-  victim.kill("SIGKILL");
-  await once(victim, "exit");
+function child(action: "hold" | "open" | "look" | "post", file: string, uid?: number): LogProcess {
+  const started = logProcess(action, file, uid);
+  onTestFinished(() => started.kill());
+  return started;
 }
 
 /** Not while this process has the file open: closing it here would drop its locks. */
@@ -43,45 +26,48 @@ const filesBeside = (file: string): string[] => readdirSync(join(file, "..")).so
 async function closedLog(rows = 1): Promise<string> {
   const file = newFile();
   const log = await openLog(file);
-  await log.putRoom(roomOf("r1"));
+  await ownRoom(log, "r1");
   for (let seq = 0; seq < rows; seq++) {
-    await log.append({ room_id: "r1", rows: [startOf(`${seq}`)], inbox: [], expected_seq: seq });
+    await log.append({ room_id: "r1", rows: [startOf(`${seq}`)], inbox: [], expected_seq: seq, lease_generation: 1 });
   }
   await log.close();
   return file;
 }
 
-describe("one host", () => {
-  it("keeps a second one out, also in its own process and by another name of the file", async () => {
+describe("hosts of one database", () => {
+  it("write side by side, also by another name of the file", async () => {
     const file = newFile();
-    const log = await openLog(file);
+    const one = await openLog(file);
     const link = `${file}.link`;
     symlinkSync(file, link);
-    for (const name of [file, link]) {
-      const second = openSqliteLog({ file: name, clock: loopClock() });
-      await expect(second).rejects.toMatchObject({ code: "database_in_use" });
-    }
-    await log.close();
-    await openLog(file);
+    const other = await openLog(link);
+    await ownRoom(one);
+    expect(await other.accept(postOf("hello"))).toMatchObject({ status: "accepted", post: { number: 1 } });
+    expect(await one.accept(postOf("hello again"))).toMatchObject({ status: "accepted", post: { number: 2 } });
+    await one.close();
+    expect(await other.inbox("r1")).toHaveLength(2);
+    await other.close();
+    expect(filesBeside(file)).toEqual(["test.db", "test.db.link"]);
   });
 
-  it("is followed by the next one at once when it is killed", { timeout: 60_000 }, async () => {
+  it("take over from one that was killed", { timeout: 60_000 }, async () => {
     const file = newFile();
     const holder = child("hold", file);
     expect(await holder.line()).toBe("ready");
-    await expect(openSqliteLog({ file, clock: loopClock() })).rejects.toMatchObject({ code: "database_in_use" });
-    await kill(holder);
     const log = await openLog(file);
-    expect((await log.head("r1")).seq).toBe(1);
+    await holder.kill();
+    expect(await claim(log)).toBe(2);
+    const append = { room_id: "r1", rows: [startOf("next")], inbox: [], expected_seq: 1, lease_generation: 2 };
+    expect((await log.append(append)).status).toBe("appended");
   });
 
-  it("loses no post that it accepted when it is killed", { timeout: 60_000 }, async () => {
+  it("lose no post that they accepted when they are killed", { timeout: 60_000 }, async () => {
     for (const count of [1, 7, 40]) {
       const file = newFile();
       const poster = child("post", file);
       const accepted: string[] = [];
       while (accepted.length < count) accepted.push(await poster.line());
-      await kill(poster);
+      await poster.kill();
       const log = await openLog(file);
       const there = new Set((await log.inbox("r1")).map((post) => post.message_id));
       expect(accepted.filter((id) => !there.has(id))).toEqual([]);
@@ -89,7 +75,7 @@ describe("one host", () => {
     }
   });
 
-  it("shares nothing in memory", async () => {
+  it("share nothing in memory", async () => {
     const [one, two] = [await openLog(":memory:"), await openLog(":memory:")];
     await one.putRoom(roomOf("r1"));
     expect(await two.rooms()).toEqual([]);
@@ -133,6 +119,38 @@ describe("a file that is not ours to use", () => {
       await expect(open({ file, clock: loopClock() })).rejects.toMatchObject({ code: "log_newer_schema" });
     }
     expect([bytesOf(file), filesBeside(file)]).toEqual([bytes, files]);
+  });
+
+  it("brings an older schema up to date, which a look refuses to do", async () => {
+    const file = newFile();
+    const clock = loopClock();
+    const connection = connect(file);
+    connection.exec("PRAGMA application_id = 0x726d7470; PRAGMA journal_mode = WAL");
+    const database = new SqliteDatabase({ connection, file, clock, busyTimeoutMs: 0, dispose: (open) => open.close() });
+    await migrate(database, 1);
+    database.exec(`
+      INSERT INTO rooms (room_id, name, revision, created_at) VALUES ('r1', 'Old', 3, 7);
+      INSERT INTO rosters VALUES ('r1', 3, '[]', 'd');
+      INSERT INTO inbox VALUES ('r1', 1, 'msg-1', 'main', '{"kind":"person","id":"p"}', NULL, 'hi', '[]', '["m-a"]', '[]', NULL, 0, 9, 2);
+      INSERT INTO inbox VALUES ('r1', 2, 'msg-2', 'main', '{"kind":"person","id":"p"}', NULL, 'all', '[]', '[]', '[]', NULL, 0, 9, 3);
+      UPDATE rooms SET next_number = 3, inbox_posts = 2, inbox_bytes = 5`);
+    database.close();
+    const bytes = bytesOf(file);
+    await expect(openSqliteLogReader({ file, clock })).rejects.toMatchObject({ code: "log_older_schema" });
+    expect([bytesOf(file), filesBeside(file)]).toEqual([bytes, ["test.db"]]);
+    const log = await openLog(file);
+    const room = { name: "Old", revision: 3, created_at: 7, paused: [], stop: null, disbanded_at: null };
+    expect(await log.planInput("r1")).toMatchObject({
+      room,
+      inbox: [{ message_id: "msg-1", owed: ["m-a"] }, { owed: [] }],
+    });
+    const kept = connect(file).prepare("SELECT head_seq, closed_posts, closed_bytes FROM rooms").get();
+    expect(kept).toEqual({ head_seq: 0, closed_posts: 1, closed_bytes: 3 });
+    expect(await claim(log)).toBe(1);
+    await log.close();
+    const reader = await openSqliteLogReader({ file, clock });
+    expect(await reader.lease("r1")).toMatchObject({ generation: 1, released: false });
+    await reader.close();
   });
 
   it("C-073 refuses a log that is cut off with log_corrupt", async () => {
@@ -209,14 +227,14 @@ describe("a look", () => {
     const bytes = bytesOf(file);
     const reader = await openSqliteLogReader({ file, clock: loopClock() });
     expect((await reader.head("r1")).seq).toBe(1);
-    host.process.stdin?.write("\n");
+    host.say("next");
     expect(await host.line()).toBe("appended");
     expect((await reader.head("r1")).seq).toBe(2);
-    await kill(host);
+    await host.kill();
     expect((await reader.read("r1", { after_seq: 0 })).rows).toHaveLength(2);
     await reader.close();
     const files = filesBeside(file);
-    expect(files).toEqual(["test.db", "test.db-host", "test.db-shm", "test.db-wal"]);
+    expect(files).toEqual(["test.db", "test.db-shm", "test.db-wal"]);
     expect(bytesOf(file)).toBe(bytes);
     // The WAL of the dead host still holds the rows.
     const next = await openSqliteLogReader({ file, clock: loopClock() });
@@ -232,7 +250,7 @@ describe("a look", () => {
     const host = child("hold", file);
     await host.line();
     expect((await reader.head("r1")).seq).toBe(2);
-    await kill(host);
+    await host.kill();
     await reader.close();
     expect(bytesOf(file)).toBe(bytes);
     expect((await (await openLog(file)).head("r1")).seq).toBe(2);
@@ -241,11 +259,11 @@ describe("a look", () => {
   it("C-070 leaves nothing when its host closed before it", async () => {
     const file = newFile();
     const log = await openLog(file);
-    await log.putRoom(roomOf("r1"));
+    await ownRoom(log, "r1");
     const reader = await openSqliteLogReader({ file, clock: loopClock() });
     await log.close();
     expect(await reader.rooms()).toHaveLength(1);
     await reader.close();
-    expect(filesBeside(file)).toEqual(["test.db", "test.db-host"]);
+    expect(filesBeside(file)).toEqual(["test.db"]);
   });
 });

@@ -2,9 +2,11 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openSqliteLog, type SqliteRoomLog } from "../../rooms/index.ts";
 import { loopClock, temporaryFolder } from "../support/open-log.ts";
-import { roomLogContract } from "./room-log.contract.ts";
+import { roomChangesContract } from "./room-changes.contract.ts";
+import { roomLeasesContract } from "./room-leases.contract.ts";
+import { roomLogContract, type LogUnderTest } from "./room-log.contract.ts";
 
-roomLogContract("SQLite", async () => {
+async function open(): Promise<LogUnderTest> {
   const clock = loopClock();
   const file = join(temporaryFolder(), "test.db");
   let log: SqliteRoomLog = await openSqliteLog({ file, clock });
@@ -18,4 +20,6 @@ roomLogContract("SQLite", async () => {
       return log;
     },
   };
-});
+}
+
+for (const contract of [roomLogContract, roomLeasesContract, roomChangesContract]) contract("SQLite", open);

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -14,7 +14,7 @@ import {
 import { makeCoordinates } from "../../core/index.ts";
 import { connect } from "../../rooms/sqlite/database.ts";
 import { TestLog } from "../support/logs.ts";
-import { loopClock, openLog, postOf, roomOf, temporaryFolder } from "../support/open-log.ts";
+import { loopClock, openLog, postOf, ownRoom, settleOf, temporaryFolder } from "../support/open-log.ts";
 
 /** 20 rows of 10 turns with texts of `size`, of which the last is open when `open`. */
 function turns(roomId: string, { size = 10, open = false } = {}): readonly LogRow[] {
@@ -32,14 +32,14 @@ async function write(rooms: readonly (readonly LogRow[])[]): Promise<string> {
   const log = await openLog(file);
   for (const rows of rooms) {
     const room_id = rows[0]?.room_id ?? "";
-    await log.putRoom(roomOf(room_id));
+    await ownRoom(log, room_id);
     for (const row of rows) {
       const coordinates = makeCoordinates(row);
       const added: NewRow =
         row.kind === "turn.started"
           ? { kind: row.kind, coordinates, payload: row.payload }
           : { kind: row.kind, coordinates, payload: row.payload };
-      await log.append({ room_id, rows: [added], inbox: [], expected_seq: row.seq - 1 });
+      await log.append({ room_id, rows: [added], inbox: [], expected_seq: row.seq - 1, lease_generation: 1 });
     }
   }
   await log.close();
@@ -88,6 +88,106 @@ describe("verify", () => {
     const file = await write([turns("r1")]);
     change(file, "DELETE FROM log WHERE seq IN (7, 8)");
     expect(await verdicts(file)).toMatchObject([{ rows: 6, problem: { seq: 7, kind: "order" } }]);
+  });
+});
+
+const noRules = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;";
+
+describe("what stands beside the rows", () => {
+  /** Rooms r1 and r2 with 20 rows each, and a post that waits in r1. */
+  async function writeBoth(): Promise<string> {
+    const file = await write([turns("r1"), turns("r2")]);
+    const log = await openLog(file);
+    await log.accept(postOf("hi", { message_id: "msg-1" }));
+    await log.close();
+    return file;
+  }
+
+  it.each([
+    ["its last row is gone", "DELETE FROM log WHERE room_id = 'r1' AND seq = 20", "head", 20],
+    ["all its rows are gone", "DELETE FROM log WHERE room_id = 'r1'", "head", 1],
+    ["the number of its last row is too small", "UPDATE rooms SET head_seq = 19 WHERE room_id = 'r1'", "head", 20],
+    ["its size is wrong", "UPDATE rooms SET log_bytes = 0 WHERE room_id = 'r1'", "counters", null],
+    ["its open turns are wrong", "UPDATE rooms SET open_turns = 9 WHERE room_id = 'r1'", "counters", null],
+    ["its posts are counted wrongly", "UPDATE rooms SET inbox_posts = 1024 WHERE room_id = 'r1'", "counters", null],
+    ["its closed posts are, too", "UPDATE rooms SET closed_bytes = 5 WHERE room_id = 'r1'", "counters", null],
+    ["its roster is changed", "UPDATE rosters SET members = replace(members, 'm-a', 'm-x')", "roster", null],
+    ["its roster's digest is changed", "UPDATE rosters SET roster_digest = '00'", "roster", null],
+    ["its roster is no JSON", "UPDATE rosters SET members = 'x'", "room", null],
+    ["its roster is gone", "DELETE FROM rosters", "room", null],
+    ["a handle is none", "UPDATE rosters SET members = replace(members, '\"b\"', '\"b\u001b\"')", "room", null],
+    ["its stop lies ahead", "UPDATE rooms SET stop_seq = 99, stop_post_number = 0 WHERE room_id = 'r1'", "room", null],
+    ["a waiting post is changed", "UPDATE inbox SET text = 'ho'", "inbox", null],
+    ["a waiting post's receipt is gone", "DELETE FROM receipts", "inbox", null],
+    ["a waiting post is damaged", "UPDATE inbox SET owed = '['", "inbox", null],
+    ["a waiting post is gone", "DELETE FROM inbox", "counters", null],
+    ["its lease is damaged", "UPDATE leases SET process = '{}'", "lease", null],
+  ])("C-073 is a problem when %s", async (_, sql, kind, seq) => {
+    const file = await writeBoth();
+    change(file, `${noRules} ${sql}`);
+    const [first] = await verdicts(file);
+    expect(first).toMatchObject({
+      room_id: "r1",
+      rows: kind === "head" ? (first?.rows ?? 0) : 20,
+      problem: { kind, seq },
+    });
+    expect(first?.problem?.message).not.toContain("\n");
+  });
+
+  it("C-073 names rows that belong to a room that is not there", async () => {
+    const file = await writeBoth();
+    change(file, `${noRules} UPDATE log SET room_id = 'r9' WHERE room_id = 'r1' AND seq = 20`);
+    const found = await verdicts(file);
+    expect(found.map(({ room_id, problem }) => [room_id, problem?.kind])).toEqual([
+      ["r1", "head"],
+      ["r2", undefined],
+      ["r9", "orphan"],
+    ]);
+    change(file, `${noRules} DELETE FROM rooms`);
+    const orphans = await verdicts(file);
+    expect(orphans.map(({ room_id, problem }) => [room_id, problem?.kind])).toEqual([
+      ["r1", "orphan"],
+      ["r2", "orphan"],
+      ["r9", "orphan"],
+    ]);
+    expect(orphans[0]?.problem?.message).toMatch(/: 19 of log, 1 of rosters, 1 of inbox, 1 of receipts, 1 of leases$/);
+  });
+
+  it("C-073 is looked for in the row itself, whatever an index says", async () => {
+    const file = await writeBoth();
+    const bytes = readFileSync(file, "latin1");
+    // As a row has it, with its number and its kind behind it; an index has no kind there.
+    writeFileSync(file, bytes.replaceAll("r1\u0007turn.started", "rX\u0007turn.started"), "latin1");
+    const found = await verdicts(file);
+    expect(found).toMatchObject([{ problem: { seq: 7, kind: "hash" } }, { problem: null }]);
+    const reader = await openSqliteLogReader({ file, clock: loopClock() });
+    expect((await reader.fileProblems()).length).toBeGreaterThan(0);
+    await reader.close();
+  });
+
+  it("is all right while a host appends", async () => {
+    const file = await write([turns("r1", { open: true })]);
+    const log = await openLog(file);
+    const clock = loopClock();
+    const reader = await openSqliteLogReader({ file, clock });
+    onTestFinished(() => reader.close());
+    const [last] = (await log.read("r1", { after_seq: 18 })).rows;
+    if (last === undefined) throw new Error("no row 19");
+    const settle = { ...settleOf("x"), coordinates: makeCoordinates(last) };
+    const racing = {
+      fileProblems: () => reader.fileProblems(),
+      roomIds: () => reader.roomIds(),
+      orphans: () => reader.orphans(),
+      storedRows: (roomId: string, afterSeq: number) => reader.storedRows(roomId, afterSeq),
+      // Behind the last page, and before its sums are read.
+      roomCheck: async (roomId: string) => {
+        await log.append({ room_id: "r1", rows: [settle], inbox: [], expected_seq: 19, lease_generation: 1 });
+        return reader.roomCheck(roomId);
+      },
+    };
+    const all: RoomVerdict[] = [];
+    for await (const verdict of verifyLog(racing, clock)) all.push(verdict);
+    expect(all).toMatchObject([{ rows: 20, open_turns: [], problem: null }]);
   });
 });
 

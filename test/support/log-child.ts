@@ -1,48 +1,74 @@
 /**
- * A process of its own that holds a log: `log-child.ts hold FILE` opens it as a host, appends a row and says `ready`;
- * for each line on its stdin it appends one more and says `appended`. `log-child.ts open FILE` opens and closes it and
- * says the code of the error, or `opened`; `log-child.ts look FILE` does so for a reader. `log-child.ts post FILE` posts
- * without end, four at a time, and says the message id of each post as soon as it is accepted.
+ * A process of its own at a log: `log-child.ts ACTION FILE`.
+ *
+ * - `hold` claims room r1, appends a row and says `ready`; for each line on its stdin it appends one more and says
+ *   `appended`.
+ * - `post` posts to r1 without end, four at a time, and says the message id of each post as soon as it is accepted.
+ * - `open`, `look` open and close it, as a host or a reader, and say `opened` or the code of the error.
+ * - `race` answers pairs of lines. `claim ROOM`: looks at the room's lease and says `ready`; at `go` it claims what it saw,
+ *   and starts the turn that the room's post is owed, under its new lease. `append ROOM SEQ GENERATION`: says `ready`; at
+ *   `go` it appends a row of its own. Each time it says what became of it.
+ * - `lock` takes the write lock and says `locked`; at the next line it gives it back and says `released`.
  */
 import { createInterface } from "node:readline";
 import { RoomtapError, systemClock } from "../../core/index.ts";
-import { openSqliteLog, openSqliteLogReader, type SqliteRoomLog } from "../../rooms/index.ts";
+import { openSqliteLog, openSqliteLogReader, type NewRow, type SqliteRoomLog } from "../../rooms/index.ts";
+import { connect } from "../../rooms/sqlite/database.ts";
 
 const [, , action, file = ""] = process.argv;
+const holder = `process-${process.pid}`;
 const say = (word: string): void => void process.stdout.write(`${word}\n`);
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-async function appendNext(log: SqliteRoomLog): Promise<void> {
-  const { seq } = await log.head("r1");
-  const coordinates = {
-    room_id: "r1",
-    thread_id: "main",
-    member_id: "m-a",
-    turn_id: `t-${seq}`,
-    task_id: `k-${seq}`,
-    execution_generation: 1,
-  };
+async function nextLine(): Promise<string | undefined> {
+  const { value, done } = await lines.next();
+  return done === true ? undefined : String(value);
+}
+
+function startOf(roomId: string, name: string): NewRow {
+  const ids = { room_id: roomId, thread_id: "main", member_id: "m-a", turn_id: `t-${name}`, task_id: `k-${name}` };
   const discussion = { message_id: "msg-1", round: 0, slot: 0 };
   const input = [{ message_id: "msg-1", author: { kind: "person", id: "local" }, text: "hello" }] as const;
-  const start = { input, cause: "message", origin: null, seen_through_seq: 0, roster_digest: "d", discussion } as const;
-  const rows = [{ kind: "turn.started", coordinates, payload: start }] as const;
-  await log.append({ room_id: "r1", rows, inbox: [], expected_seq: seq });
+  return {
+    kind: "turn.started",
+    coordinates: { ...ids, execution_generation: 1 },
+    payload: { input, cause: "message", origin: null, seen_through_seq: 0, roster_digest: "d", discussion },
+  };
+}
+
+async function claim(log: SqliteRoomLog, seen: Awaited<ReturnType<SqliteRoomLog["lease"]>>) {
+  const mark = { boot_id: "", pid_namespace: "", pid: process.pid, started: "" };
+  return log.claimLease({ seen, holder, process: mark });
+}
+
+async function openRoom(): Promise<SqliteRoomLog> {
+  const log = await openSqliteLog({ file, clock: systemClock });
+  if ((await log.room("r1")) === undefined) {
+    await log.putRoom({ room_id: "r1", name: "Room", members: [], roster_digest: "d" });
+  }
+  return log;
 }
 
 async function hold(): Promise<void> {
-  const log = await openSqliteLog({ file, clock: systemClock });
-  await log.putRoom({ room_id: "r1", name: "Room", members: [], roster_digest: "d" });
-  await appendNext(log);
+  const log = await openRoom();
+  const { lease } = await claim(log, await log.lease("r1"));
+  const appendNext = async (): Promise<void> => {
+    const { seq } = await log.head("r1");
+    const rows = [startOf("r1", `${seq}`)];
+    const base = { room_id: "r1", rows, inbox: [], expected_seq: seq };
+    await log.append({ ...base, lease_generation: lease.generation });
+  };
+  await appendNext();
   say("ready");
-  for await (const _ of createInterface({ input: process.stdin })) {
-    await appendNext(log);
+  while ((await nextLine()) !== undefined) {
+    await appendNext();
     say("appended");
   }
   await log.close();
 }
 
 async function post(): Promise<void> {
-  const log = await openSqliteLog({ file, clock: systemClock });
-  await log.putRoom({ room_id: "r1", name: "Room", members: [], roster_digest: "d" });
+  const log = await openRoom();
   const author = { kind: "person", id: "local" } as const;
   const body = { room_id: "r1", thread_id: "main", author, origin: null, attachments: [], owed: ["m-a"], named: [] };
   for (let number = 0; ; number++) {
@@ -65,6 +91,66 @@ async function tryTo(open: typeof openSqliteLog | typeof openSqliteLogReader): P
   }
 }
 
-if (action === "hold") await hold();
-else if (action === "post") await post();
-else await tryTo(action === "look" ? openSqliteLogReader : openSqliteLog);
+async function race(): Promise<void> {
+  const log = await openSqliteLog({ file, clock: systemClock, busyTimeoutMs: 20_000 });
+  say("open");
+  for (let line = await nextLine(); line !== undefined; line = await nextLine()) {
+    const [what, roomId = "", seq = "", generation = ""] = line.split(" ");
+    say(
+      what === "claim"
+        ? await raceForRoom(log, roomId)
+        : await raceForRow(log, roomId, Number(seq), Number(generation)),
+    );
+  }
+  await log.close();
+}
+
+async function raceForRoom(log: SqliteRoomLog, roomId: string): Promise<string> {
+  const seen = await log.lease(roomId);
+  say("ready");
+  await nextLine();
+  const claimed = await claim(log, seen);
+  if (claimed.status === "changed") return `taken ${claimed.lease.generation}`;
+  const { head, inbox } = (await log.planInput(roomId)) ?? { head: { seq: -1 }, inbox: [] };
+  const changes = inbox.map(({ message_id }) => ({ message_id, member_id: "m-a" }));
+  const rows = [startOf(roomId, `${roomId}-first`)];
+  const base = { room_id: roomId, rows, inbox: changes, expected_seq: head.seq };
+  const result = await log.append({ ...base, lease_generation: claimed.lease.generation });
+  return result.status === "appended" ? "runner called" : result.status;
+}
+
+async function raceForRow(log: SqliteRoomLog, roomId: string, seq: number, generation: number): Promise<string> {
+  say("ready");
+  await nextLine();
+  const rows = [startOf(roomId, `${seq}-${process.pid}`)];
+  const result = await log.append({
+    room_id: roomId,
+    rows,
+    inbox: [],
+    expected_seq: seq,
+    lease_generation: generation,
+  });
+  return result.status === "position_conflict" ? `at ${result.seq}` : result.status;
+}
+
+async function lock(): Promise<void> {
+  const connection = connect(file);
+  connection.exec("BEGIN IMMEDIATE");
+  say("locked");
+  await nextLine();
+  connection.exec("COMMIT");
+  say("released");
+  connection.close();
+}
+
+const actions: Readonly<Record<string, () => Promise<void>>> = {
+  hold,
+  post,
+  race,
+  lock,
+  open: () => tryTo(openSqliteLog),
+  look: () => tryTo(openSqliteLogReader),
+};
+await actions[action ?? ""]?.();
+// What is still listened to on stdin keeps nobody.
+process.stdin.destroy();

@@ -126,12 +126,13 @@ export function logs(maxSteps = 120): fc.Arbitrary<readonly LogRow[]> {
     text: fc.constantFrom(...texts),
     status: fc.constantFrom(...turnStatuses),
     what: fc.constantFrom("post", "post", "round", "retry"),
+    round: fc.integer({ min: 1, max: 3 }),
   });
   return fc.array(step, { minLength: 1, maxLength: maxSteps }).map((steps) => {
     const log = new TestLog();
     const open = new Map<string, StartedRow>();
     const last = new Map<string, StartedRow>();
-    for (const [index, { member, thread, text, status, what }] of steps.entries()) {
+    for (const [index, { member, thread, text, status, what, round }] of steps.entries()) {
       const member_id = `m${member}`;
       const attempt = open.get(member_id);
       const before = last.get(member_id);
@@ -143,7 +144,7 @@ export function logs(maxSteps = 120): fc.Arbitrary<readonly LogRow[]> {
         open.set(member_id, log.retry(before));
       } else {
         const place = { member_id, thread_id: `thread-${thread}`, slot: member, seen_through_seq: log.rows.length };
-        const turn = what === "round" ? { ...place, round: 1 } : { ...place, post: { message_id: `p${index}`, text } };
+        const turn = what === "round" ? { ...place, round } : { ...place, post: { message_id: `p${index}`, text } };
         open.set(member_id, log.start(turn));
       }
     }

@@ -3,7 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { manualClock, systemClock, type ManualClock } from "../../core/index.ts";
-import { openSqliteLog, type Member, type NewPost, type NewRow, type SqliteRoomLog } from "../../rooms/index.ts";
+import {
+  openSqliteLog,
+  processMark,
+  rosterDigest,
+  type Member,
+  type NewPost,
+  type NewRow,
+  type ProcessMark,
+  type RoomLeases,
+  type RoomLog,
+  type SqliteRoomLog,
+} from "../../rooms/index.ts";
 
 /** Manual time, real turns of the event loop: for what commits by itself. */
 export function loopClock(startMs?: number): ManualClock {
@@ -36,11 +47,31 @@ export const members: readonly Member[] = ["a", "b", "c"].map((handle) => ({
   runner_kind: "scripted",
 }));
 
+/** A process that nobody can prove to be gone. */
+export const someProcess: ProcessMark = { boot_id: "", pid_namespace: "", pid: 1, started: "" };
+
+/** A process of this machine that is provably gone: another one has its number. */
+export const goneProcess: ProcessMark = { ...processMark(), started: "1" };
+
+/** Claims the room whatever its lease says; gives the lease's generation. */
+export async function claim(log: RoomLeases, roomId = "r1", holder = "test", process = someProcess): Promise<number> {
+  const seen = await log.lease(roomId);
+  const { status, lease } = await log.claimLease({ seen, holder, process });
+  if (status !== "claimed") throw new Error(`room ${roomId} was claimed meanwhile by ${lease.holder}`);
+  return lease.generation;
+}
+
+/** Stores the room and claims it; gives the lease's generation, which is 1 for a new room. */
+export async function ownRoom(log: RoomLog, roomId = "r1"): Promise<number> {
+  await log.putRoom(roomOf(roomId));
+  return claim(log, roomId);
+}
+
 export const roomOf = (roomId: string) => ({
   room_id: roomId,
   name: `Room ${roomId}`,
   members,
-  roster_digest: "0".repeat(64),
+  roster_digest: rosterDigest(members),
 });
 
 interface AttemptOptions {

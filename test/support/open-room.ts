@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import {
   countingIds,
   createRedactor,
+  systemIds,
   Tap,
   type ActivityEvent,
   type ActivityKind,
@@ -97,10 +98,15 @@ export interface HostOptions {
   readonly quota?: Quota;
   readonly maxConcurrentTurns?: number;
   readonly stopGraceMs?: number;
+  readonly turnDeadlineMs?: number;
+  readonly leaseTtlMs?: number;
   /** In place of the file: one that the test opened itself, on the same clock. */
   readonly log?: SqliteRoomLog;
   readonly onRequest?: (request: OpenRequest, tap: Tap) => void;
 }
+
+/** Nobody speaks twice to one post, unless a test says so. */
+const oneRound = { maxRounds: 1, maxOwedPasses: 0 };
 
 /** A host on manual time and real turns of the event loop, watched by one consumer that is granted everything. */
 export class TestHost {
@@ -140,9 +146,11 @@ export class TestHost {
     const log = options.log ?? (await openSqliteLog({ file, clock, quota }));
     onTestFinished(() => log.close());
     const test = new TestHost(log, clock, onRequest);
-    const { rooms, maxConcurrentTurns, stopGraceMs } = options;
+    const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs } = options;
     const report = (notice: Notice): void => void test.notices.push(notice);
-    test.#host = await RoomHost.open({ log, tap: test.tap, clock, report, rooms, maxConcurrentTurns, stopGraceMs });
+    const rooms = options.rooms.map((room) => ({ policy: oneRound, ...room }));
+    const bounds = { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs };
+    test.#host = await RoomHost.open({ log, tap: test.tap, clock, ids: systemIds, report, rooms, ...bounds });
     onTestFinished(() => test.close());
     return test;
   }
@@ -212,14 +220,17 @@ export class TestHost {
 
   async #close(): Promise<void> {
     let closed = false;
-    const closing = this.host.close(0).finally(() => (closed = true));
+    const close = async (): Promise<void> => {
+      await this.host.close(0);
+      await this.delivered();
+      await this.log.close();
+    };
+    const closing = close().finally(() => (closed = true));
     while (!closed) {
       await turnsOfLoop(1);
       this.clock.advance(25);
     }
     await closing;
-    await this.delivered();
-    await this.log.close();
   }
 }
 

@@ -1,17 +1,22 @@
-import { limits, type Author, type TurnSettled } from "../../core/index.ts";
+import { limits, type Author, type TurnSettled, type TurnStarted } from "../../core/index.ts";
 import {
   emptyState,
   messageId,
   parseMentions,
+  parsePolicy,
   parseRoster,
   planNext,
   RoomFold,
   rosterDigest,
+  type FoldState,
   type MemberInput,
   type Plan,
   type PlannedStart,
+  type PlanSource,
+  type RoomPolicy,
+  type ThreadPlan,
 } from "../../rooms/index.ts";
-import type { InboxRow, RoomRecord, StartedRow } from "../../rooms/log.ts";
+import type { InboxRow, RetryRow, RoomRecord, StartedRow } from "../../rooms/log.ts";
 import { TestLog } from "./logs.ts";
 
 /** Roster entries with these handles, all driven by a scripted runner. */
@@ -27,31 +32,63 @@ export interface TestPost {
   readonly attachments?: readonly string[];
 }
 
-/** A room in memory whose inbox does what a log's inbox does, so that plans can be made and carried out. */
+/** Each post is answered once by everybody it addresses, and that is all. */
+const oneRound: Partial<RoomPolicy> = { maxRounds: 1, maxOwedPasses: 0 };
+
+/** A room in memory that keeps what a log engine keeps, so that plans can be made and carried out. */
 export class PlanRoom {
   readonly log: TestLog;
-  readonly room: RoomRecord;
+  readonly policy: RoomPolicy;
+  room: RoomRecord;
   inbox: readonly InboxRow[] = [];
+  retries: readonly RetryRow[] = [];
+  due: PlanSource["due"] = { passed: [], waiting: [] };
+  /** Turn ids of attempts that wait for a person. */
+  readonly parked = new Set<string>();
   readonly #fold: RoomFold;
   readonly #open = new Map<string, StartedRow>();
+  readonly #startedOf = new Map<string, TurnStarted>();
   #posts = 0;
 
-  constructor(members: readonly MemberInput[] = memberInputs("a", "b", "c"), log = new TestLog()) {
+  constructor(members: readonly MemberInput[] = memberInputs("a", "b", "c"), policy: Partial<RoomPolicy> = oneRound) {
     const parsed = parseRoster(members);
-    this.log = log;
-    this.#fold = new RoomFold(emptyState(log.roomId));
+    this.log = new TestLog();
+    this.policy = parsePolicy(policy);
+    this.#fold = new RoomFold(emptyState(this.log.roomId));
     this.room = {
-      room_id: log.roomId,
+      room_id: this.log.roomId,
       name: "Test",
       revision: 1,
       members: parsed,
       roster_digest: rosterDigest(parsed),
       created_at: 0,
+      paused: [],
+      stop: null,
+      disbanded_at: null,
     };
   }
 
-  get state() {
+  get state(): FoldState {
     return this.#fold.state();
+  }
+
+  /** Members with an open attempt. */
+  get open(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
+  source(): PlanSource {
+    const { state, room, inbox, retries, due, policy, parked } = this;
+    return { state, room, inbox, retries, due, policy, parked: new Set(parked), startedOf: this.#startedOf };
+  }
+
+  plan(): Plan {
+    return planNext(this.source());
+  }
+
+  /** How a thread stands. */
+  thread(threadId = "main"): ThreadPlan | undefined {
+    return this.plan().threads.find(({ thread_id }) => thread_id === threadId);
   }
 
   /** Accepts a post, whose message id it returns. */
@@ -78,16 +115,46 @@ export class PlanRoom {
     return message_id;
   }
 
-  plan(): Plan {
-    return planNext({ state: this.state, room: this.room, inbox: this.inbox });
+  pause(...memberIds: readonly string[]): void {
+    this.room = { ...this.room, paused: [...new Set([...this.room.paused, ...memberIds])].sort() };
   }
 
-  /** Writes a planned start, and does to the inbox what its transaction does. */
-  start({ coordinates, payload, inbox }: PlannedStart): void {
+  resume(...memberIds: readonly string[]): void {
+    this.room = { ...this.room, paused: this.room.paused.filter((memberId) => !memberIds.includes(memberId)) };
+  }
+
+  /** Closes a post, or all of them; what some row holds already leaves the inbox. */
+  withdraw(messageId?: string): void {
+    this.inbox = this.inbox
+      .map((post) => (messageId === undefined || post.message_id === messageId ? { ...post, owed: [] } : post))
+      .filter((post) => post.owed.length > 0 || post.row_seq === null);
+  }
+
+  /** Draws the fence, then ends what is open. */
+  stop(): void {
+    this.room = { ...this.room, stop: { post_number: this.#posts, seq: this.log.rows.length } };
+    this.withdraw();
+    this.retries = [];
+    this.due = { passed: [], waiting: [] };
+    for (const memberId of this.open) this.settle(memberId, { status: "cancelled", reason_code: "stopped" });
+  }
+
+  /** Asks for one more attempt of the task whose attempt `row` started. */
+  retry(row: StartedRow, asked: Partial<RetryRow> = {}): void {
+    const { room_id, task_id } = row;
+    const execution_generation =
+      this.state.tasks.find((task) => task.task_id === task_id)?.execution_generation ?? row.execution_generation;
+    const retry: RetryRow = { room_id, task_id, execution_generation, origin: null, cause: "retry", ...asked };
+    this.retries = [...this.retries, retry];
+  }
+
+  /** Writes a planned start, and does to what waits what its transaction does. */
+  start({ coordinates, payload, inbox, retries, due }: PlannedStart): StartedRow {
     const row = this.log.add({ kind: "turn.started", coordinates, payload });
     if (row.kind !== "turn.started") throw new TypeError("expected a start");
     this.#fold.apply(row);
     this.#open.set(coordinates.member_id, row);
+    this.#startedOf.set(coordinates.task_id, payload);
     const shown = new Set(inbox.map((change) => change.message_id));
     this.inbox = this.inbox
       .map((post) =>
@@ -96,6 +163,18 @@ export class PlanRoom {
           : post,
       )
       .filter((post) => post.owed.length > 0 || !shown.has(post.message_id));
+    const isOver = (taskId: string): boolean => due.take.includes(taskId);
+    this.due = {
+      passed: this.due.passed.filter((taskId) => !isOver(taskId)),
+      waiting: this.due.waiting.filter((taskId) => !isOver(taskId)),
+    };
+    this.retries = this.retries.filter(
+      (retry) =>
+        !retries.some(
+          (taken) => taken.task_id === retry.task_id && taken.execution_generation === retry.execution_generation,
+        ),
+    );
+    return row;
   }
 
   /** Starts all that may start now, and says who. */
@@ -105,22 +184,41 @@ export class PlanRoom {
     return starts.map((start) => start.coordinates.member_id);
   }
 
-  settle(memberId: string, end: Partial<TurnSettled> = {}): void {
-    const start = this.#open.get(memberId);
-    if (start === undefined) throw new TypeError(`${memberId} has no open turn`);
-    this.#open.delete(memberId);
-    this.#fold.apply(this.log.settle(start, end));
+  /** Marks the open attempt of a member as one that waits for a person. */
+  park(memberId: string): void {
+    this.parked.add(this.#openOf(memberId).turn_id);
   }
 
-  /** Plans, starts and settles until nothing is left; `answer` gives the text of each turn. Returns who ran, in order. */
-  run(answer: (memberId: string) => string = () => "done"): readonly string[] {
+  /** Ends the open attempt of a member, whose start it returns. */
+  settle(memberId: string, end: Partial<TurnSettled> = {}): StartedRow {
+    const start = this.#openOf(memberId);
+    this.#open.delete(memberId);
+    this.parked.delete(start.turn_id);
+    this.#fold.apply(this.log.settle(start, end));
+    return start;
+  }
+
+  /**
+   * Plans, starts and settles until nothing is left; `answer` gives the text of each turn, "" for a pass. Returns who ran,
+   * in order.
+   */
+  run(answer: (memberId: string, payload: TurnStarted) => string = () => "done"): readonly string[] {
     const ran: string[] = [];
     for (let turn = 0; turn < limits.maxInboxRows; turn++) {
       const started = this.startAll();
       if (started.length === 0) return ran;
       ran.push(...started);
-      for (const memberId of started) this.settle(memberId, { status: "completed", text: answer(memberId) });
+      for (const memberId of started) {
+        const text = answer(memberId, this.#openOf(memberId).payload);
+        this.settle(memberId, text === "" ? { status: "passed", text } : { status: "completed", text });
+      }
     }
     throw new RangeError("the plan finds no end");
+  }
+
+  #openOf(memberId: string): StartedRow {
+    const start = this.#open.get(memberId);
+    if (start === undefined) throw new TypeError(`${memberId} has no open turn`);
+    return start;
   }
 }

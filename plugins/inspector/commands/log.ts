@@ -1,7 +1,7 @@
 import { cleanPayload, createRedactor, type TurnSettled } from "../../../core/index.ts";
 import type { LogRow } from "../../../rooms/index.ts";
 import type { Output } from "../../output.ts";
-import { terminalText } from "../../terminal-text.ts";
+import { jsonText, terminalText } from "../../terminal-text.ts";
 import type { LookOptions } from "../look-options.ts";
 import { roomOf, withLog } from "../open-log.ts";
 
@@ -28,7 +28,7 @@ export async function logCommand(options: LogOptions, { out }: Output): Promise<
         // Masking changes texts, never the shape.
         const masked = { ...row, payload: cleanPayload(row.payload, redactor).payload } as unknown as LogRow;
         const shown = options.raw ? row : masked;
-        await out(options.json ? JSON.stringify(shown) : rowLine(shown));
+        await out(options.json ? jsonText(shown) : terminalText(rowLine(shown)));
       }
       if (!page.has_more) return 0;
       after_seq = page.cursor;
@@ -63,5 +63,5 @@ function figuresText(figures: Pick<TurnSettled, "duration_ms" | "activity_count"
 }
 
 function quoted(texts: string | readonly string[]): string {
-  return terminalText(JSON.stringify(texts));
+  return JSON.stringify(texts);
 }

@@ -1,6 +1,7 @@
 import { RoomtapError } from "../../../core/index.ts";
 import { checkpointOf, emptyState, RoomFold, zeroHash } from "../../../rooms/index.ts";
 import type { Output } from "../../output.ts";
+import { jsonText, oneLine } from "../../terminal-text.ts";
 import type { LookOptions } from "../look-options.ts";
 import { roomOf, withLog } from "../open-log.ts";
 
@@ -36,14 +37,17 @@ export async function replayCommand(options: ReplayOptions, { out }: Output): Pr
     const { state, digest, log_hash } = checkpointOf(fold.state(), logHash);
     const open = state.tasks.filter(({ status }) => status === null);
     if (options.json) {
-      await out(JSON.stringify({ room_id, through_seq: last, digest, log_hash, open_turns: open, state }));
+      await out(jsonText({ room_id, through_seq: last, digest, log_hash, open_turns: open, state }));
       return 0;
     }
-    await out(`room ${room_id} through row ${last}`);
-    await out(`digest ${digest}`);
-    await out(`log_hash ${log_hash}`);
-    for (const turn of open) await out(`open ${turn.turn_id} of ${turn.member_id} since row ${turn.started_row}`);
-    await out(`state ${JSON.stringify(state, null, 2)}`);
+    const lines = [
+      `room ${room_id} through row ${last}`,
+      `digest ${digest}`,
+      `log_hash ${log_hash}`,
+      ...open.map((turn) => `open ${turn.turn_id} of ${turn.member_id} since row ${turn.started_row}`),
+    ];
+    for (const line of lines) await out(oneLine(line));
+    await out(`state ${jsonText(state, 2)}`);
     return 0;
   });
 }

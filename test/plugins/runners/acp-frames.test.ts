@@ -54,6 +54,20 @@ describe("frames of an ACP agent's text", () => {
 });
 
 describe("frames of an ACP agent's tools", () => {
+  it("a call with an id over 512 characters is told by its digest, from its start to its end", () => {
+    const [one, two] = [`${"x".repeat(512)}1`, `${"x".repeat(512)}2`];
+    const frames = framesOfAll(
+      call({ toolCallId: one }),
+      call({ toolCallId: two }),
+      update({ toolCallId: one, status: "completed" }),
+      call({ toolCallId: "x".repeat(512) }),
+    );
+    const [first, second, end, kept] = frames.map(({ payload }) => payload?.["tool_id"]);
+    expect(first).toMatch(/^sha256-[0-9a-f]{64}$/);
+    expect([end, kept]).toEqual([first, "x".repeat(512)]);
+    expect(second).not.toBe(first);
+  });
+
   it.each<[string, object[], RunnerFrame[]]>([
     ["a call that is pending", [call({ title: "tool", status: "pending" })], [start()]],
     ["its name before its title", [call({ name: "tool", title: "Reads" })], [start({ context: "Reads" })]],

@@ -22,6 +22,26 @@ describe("an approval for a permission request", () => {
       { command: "rm -rf x", description: "Clean" },
     ],
     ["the words of a command", { rawInput: { command: ["rm", "-rf", "x"] } }, { command: "rm -rf x" }],
+    [
+      "a command and its arguments",
+      { rawInput: { command: "rm", args: ["-rf", "/home"] } },
+      { command: "rm -rf /home" },
+    ],
+    [
+      "words as a shell takes them",
+      { rawInput: { command: ["echo", "a b"], args: ["it's", "", "$HOME"] } },
+      { command: "echo 'a b' 'it'\\''s' '' '$HOME'" },
+    ],
+    [
+      "what else is said of a command",
+      { title: "List", rawInput: { command: "ls", cwd: "/", args: null, env: { LD_PRELOAD: "x" } } },
+      { command: "ls", description: 'List\nwith {"cwd":"/","env":{"LD_PRELOAD":"x"}}' },
+    ],
+    [
+      "arguments in another shape",
+      { rawInput: { command: "rm", args: "-rf /" } },
+      { command: "rm", description: 'with {"args":"-rf /"}' },
+    ],
     ["a command that is none", { title: "Do", rawInput: { command: 7 } }, { command: "Do" }],
     ["its kind", { kind: "edit" }, { command: "edit" }],
   ])("shows %s", (_, fields, shown) => {

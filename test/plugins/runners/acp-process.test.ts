@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { manualClock } from "../../../core/index.ts";
 import { fakeTurn } from "../../support/fake-turn.ts";
 import {
@@ -54,6 +54,36 @@ describe("an ACP agent's process", () => {
     const turn = plays([{ raw }, { say: "fine" }]);
     expect(await runner.run(turn)).toMatchObject({ status: "completed" });
     expect(turn.text).toBe("fine");
+  });
+
+  it("I13 answers that nobody waits for are dropped, told of once, and printed by nobody", async () => {
+    const printed = (["log", "error", "warn", "info"] as const).map((level) => vi.spyOn(console, level));
+    onTestFinished(() => printed.forEach((spy) => spy.mockRestore()));
+    const { runner, notices } = openTold();
+    const evil = "\u001b[31msk-EXAMPLE0123456789abcdef";
+    const lines = [
+      { jsonrpc: "2.0", id: evil, result: {} },
+      { jsonrpc: "2.0", id: 0, result: { sessionId: "again" } },
+      { jsonrpc: "2.0", id: 77, error: { code: 1, message: evil } },
+      { jsonrpc: "2.0", method: evil, params: { evil } },
+      { jsonrpc: "2.0", id: 5, method: evil },
+      { jsonrpc: "2.0", id: 6, method: "session/request_permission", params: { evil } },
+      { jsonrpc: "2.0", method: "session/update", params: { evil } },
+      { [evil]: evil },
+    ];
+    const turn = plays([{ raw: `${lines.map((line) => JSON.stringify(line)).join("\n")}\n` }, { say: "fine" }]);
+    expect(await runner.run(turn)).toMatchObject({ status: "completed" });
+    expect(turn.text).toBe("fine");
+    expect(printed.flatMap((spy) => spy.mock.calls)).toEqual([]);
+    const message = `${process.execPath} answers requests that it was not sent: such answers are dropped`;
+    expect(notices).toEqual([{ code: "agent_stray_answer", message, subject: process.execPath }]);
+  });
+
+  it("I13 shows its last lines without the secrets that it was given", async () => {
+    const secret = "s3cret-value-of-the-config";
+    const { runner } = openTold({ config: { env: { MY_TOKEN: secret } } });
+    const end = await runner.run(plays([{ stderr: `${"x".repeat(40_000)} ${secret}\nno ${secret}\n` }, { exit: 2 }]));
+    expect(end).toMatchObject({ error: `${process.execPath} exited with code 2; its last lines: no [redacted]` });
   });
 
   it("gets the environment its config names, PATH and HOME, and no more", async () => {

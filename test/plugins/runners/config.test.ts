@@ -29,7 +29,7 @@ describe("a runner's config", () => {
     ["a variable that is no text", { kind: "acp", command: "a", env: { K: 1 } }, /^runner\.env\.K: /],
     ["a name that no variable has", { kind: "acp", command: "a", env: { "A=B": "" } }, /^runner\.env\.A=B: /],
     ["a NUL", { kind: "acp", command: "a", args: ["x", "\0"] }, /^runner\.args\[1\]: holds a NUL character$/],
-    ["no script", { kind: "scripted" }, /^runner: expected either "from" or "script"$/],
+    ["no script", { kind: "scripted" }, /^runner: expected either "from", "script" or "turns"$/],
     ["two scripts", { kind: "scripted", from: "message", script: { steps: [] } }, /^runner: expected either/],
     [
       "a bad step",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RoomtapError } from "../../../core/index.ts";
 import { openSqliteLog, type Member, type RoomLog } from "../../../rooms/index.ts";
 import { interposed } from "../../support/interposed.ts";
-import { loopClock, openLog, startOf, temporaryFolder } from "../../support/open-log.ts";
+import { claim, goneProcess, loopClock, openLog, startOf, temporaryFolder } from "../../support/open-log.ts";
 import { HeldRunner, member, roomOf, says, TestHost } from "../../support/open-room.ts";
 
 const newFile = (): string => join(temporaryFolder(), "test.db");
@@ -13,13 +13,18 @@ describe("opening a host", () => {
     const file = newFile();
     const dead = await openLog(file);
     const content = { name: "Room", members: [], roster_digest: "d" };
-    for (const room_id of ["r1", "r2"]) {
+    for (const room_id of ["r1", "r2", "r3"]) {
       await dead.putRoom({ room_id, ...content });
-      await dead.append({ room_id, rows: [startOf("1", { room: room_id })], inbox: [], expected_seq: 0 });
+      const lease_generation = await claim(dead, room_id, "dead", goneProcess);
+      const rows = [startOf("1", { room: room_id })];
+      await dead.append({ room_id, rows, inbox: [], expected_seq: 0, lease_generation });
     }
     await dead.close();
-    const test = await TestHost.open({ rooms: [roomOf(says("hi"))], file });
+    const test = await TestHost.open({ rooms: ["r1", "r2"].map((id) => roomOf(says("hi"), ["a"], id)), file });
     await test.quiet();
+    // One that nobody gave is left as it is, and named.
+    expect((await test.rows("r3")).length).toBe(1);
+    expect(test.notices.map(({ code, subject }) => [code, subject])).toEqual([["room_not_driven", "r3"]]);
     const end = { status: "abandoned", reason_code: "host_lost", text: "", activity_count: null, duration_ms: null };
     for (const roomId of ["r1", "r2"]) {
       const rows = await test.rows(roomId);
@@ -54,6 +59,7 @@ describe("opening a host", () => {
     });
     const post = { text: "hello", event_id: "k1" };
     const receipt = await first.room.post(post);
+    await claim(log, "r1", "dead", goneProcess);
     await log.close();
     await first.pass(50);
     die();
@@ -76,19 +82,20 @@ describe("opening a host", () => {
     const clock = loopClock();
     const log = await openSqliteLog({ file: ":memory:", clock });
     const bad = { member_id: "m-x", handle: "not a handle", display_name: "X", runner_kind: "test" } satisfies Member;
-    const putRoom: RoomLog["putRoom"] = async (room) => {
-      const record = await log.putRoom(room);
-      return room.room_id === "r1" ? { ...record, members: [bad, ...record.members] } : record;
+    const planInput: RoomLog["planInput"] = async (roomId) => {
+      const input = await log.planInput(roomId);
+      if (input === undefined || roomId !== "r1") return input;
+      return { ...input, room: { ...input.room, members: [bad, ...input.room.members] } };
     };
     const rooms = [roomOf(says("hi"), ["a", "b"]), roomOf(says("hi"), ["a"], "r2")];
-    const test = await TestHost.open({ rooms, clock, log: interposed(log, { putRoom }) });
+    const test = await TestHost.open({ rooms, clock, log: interposed(log, { planInput }) });
     for (const text of ["@a @b one", "@a @b two"]) {
       await test.room.post({ text });
       await test.host.room("r2").post({ text });
       await test.quiet();
     }
     expect(test.notices.map(({ code, subject }) => [code, subject])).toEqual([["invalid_roster", "r1"]]);
-    expect([test.room.state.through_seq, test.host.room("r2").state.through_seq]).toEqual([8, 4]);
+    expect([test.room.folded.through_seq, test.host.room("r2").folded.through_seq]).toEqual([8, 4]);
   });
 
   it.each([

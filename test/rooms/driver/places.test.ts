@@ -1,63 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { admits, Places } from "../../../rooms/index.ts";
 import { HeldRunner, roomOf, says, TestHost, until } from "../../support/open-room.ts";
-
-describe("admission", () => {
-  it.each([
-    [0, 1, true],
-    [3, 4, true],
-    [4, 4, false],
-    [5, 4, false],
-  ])("with %i running of %i is %s", (running, max, admitted) => {
-    expect(admits(running, max)).toBe(admitted);
-  });
-});
-
-/** An asker that counts how often it is called. */
-function asker(): { seek: () => void; calls: () => number } {
-  let calls = 0;
-  return { seek: () => void calls++, calls: () => calls };
-}
-
-describe("places", () => {
-  it("are kept for whoever waits longest, and for nobody else", () => {
-    const places = new Places(1);
-    const [a, b, c] = [asker(), asker(), asker()];
-    expect(places.take(a.seek)).toBe(true);
-    expect([places.take(b.seek), places.take(c.seek), places.take(b.seek)]).toEqual([false, false, false]);
-    places.release();
-    expect([b.calls(), c.calls()]).toEqual([1, 0]);
-    expect(places.take(a.seek)).toBe(false);
-    expect(places.take(b.seek)).toBe(true);
-    places.release();
-    expect([a.calls(), b.calls(), c.calls()]).toEqual([0, 1, 1]);
-  });
-
-  it("that are declined go to the next in line, and are free behind the last", () => {
-    const places = new Places(1);
-    const [a, b, c] = [asker(), asker(), asker()];
-    places.take(a.seek);
-    places.take(b.seek);
-    places.take(c.seek);
-    places.release();
-    places.decline(b.seek);
-    expect([b.calls(), c.calls()]).toEqual([1, 1]);
-    places.decline(c.seek);
-    places.decline(c.seek);
-    expect([places.take(a.seek), places.take(b.seek)]).toEqual([true, false]);
-  });
-
-  it("are not lost by declining what nobody kept, and a waiting asker stays in line", () => {
-    const places = new Places(1);
-    const [a, b] = [asker(), asker()];
-    places.take(a.seek);
-    places.take(b.seek);
-    places.decline(b.seek);
-    places.release();
-    expect(b.calls()).toBe(1);
-    expect(places.take(b.seek)).toBe(true);
-  });
-});
 
 describe("rooms side by side", () => {
   it("run up to `maxConcurrentTurns` turns, and the next begins when one ends", async () => {
@@ -74,7 +16,7 @@ describe("rooms side by side", () => {
     expect([held.turns.length, test.host.runs.length]).toEqual([4, 3]);
     for (let index = 0; index < 6; index++) (await held.turn(index)).say("done");
     await test.quiet();
-    for (const room of test.host.rooms) expect(room.state.through_seq).toBe(2);
+    for (const room of test.host.rooms) expect(room.folded.through_seq).toBe(2);
   });
 
   it("take turns when there is one place", async () => {
@@ -115,8 +57,8 @@ describe("rooms side by side", () => {
     await test.room.post({ text: "go" });
     await held.turn(0);
     await test.host.room("r2").post({ text: "go" });
-    await until(() => test.host.room("r2").state.through_seq === 4);
-    expect(test.room.state.through_seq).toBe(1);
+    await until(() => test.host.room("r2").folded.through_seq === 4);
+    expect(test.room.folded.through_seq).toBe(1);
     held.turns[0]?.say("done");
     await test.quiet();
   });

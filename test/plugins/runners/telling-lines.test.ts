@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tellingLines } from "../../../plugins/runners/agent-process.ts";
+import { tellingLines } from "../../../plugins/runners/last-lines.ts";
 
 const stack = ["at a (a.js:1)", "at b (b.js:2)", "at c (c.js:3)"];
 
