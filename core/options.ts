@@ -62,6 +62,8 @@ export const limits = {
   maxAttachments: 16,
   maxAttachmentBytes: 1_024,
   maxRowBytes: 262_144,
+  /** Of a row, what is kept free for all that is not the texts of posts: ids and digests above all. */
+  reservedRowBytes: 16_384,
   maxInboxRows: 1_024,
   maxInboxBytes: 4_194_304,
   maxRoomRows: 100_000,

@@ -42,8 +42,7 @@ export { parseRow, type StoredRow } from "./stored-row.ts";
 export { openSqliteLog, SqliteRoomLog, type SqliteLogOptions } from "./sqlite/log.ts";
 export { type OpenOptions } from "./sqlite/open.ts";
 export { type Quota } from "./sqlite/quota.ts";
-export { openSqliteLogReader } from "./open-reader.ts";
-export { SqliteLogReader } from "./sqlite/reader.ts";
+export { openSqliteLogReader, SqliteLogReader } from "./sqlite/reader.ts";
 export {
   verifyLog,
   type OpenTurn,

@@ -34,9 +34,6 @@ export interface PostReceipt {
   readonly duplicate: boolean;
 }
 
-/** What a row holds beside the texts of a post. */
-const rowHeadBytes = 16_384;
-
 const postSchema = z.strictObject({
   text: z.string(),
   thread_id: idSchema.default("main"),
@@ -102,7 +99,7 @@ function checkSize(text: string, attachments: readonly string[]): void {
   }
   // Control characters take six bytes each in a row.
   const rowBytes = utf8Length(JSON.stringify({ text, attachments }));
-  if (rowBytes > limits.maxRowBytes - rowHeadBytes) {
+  if (rowBytes > limits.maxRowBytes - limits.reservedRowBytes) {
     throw new RoomtapError("text_too_large", `a post has at most ${limits.maxRowBytes} bytes as JSON, got ${rowBytes}`);
   }
 }

@@ -29,9 +29,6 @@ interface Candidate {
   readonly post: InboxRow | undefined;
 }
 
-// What else a row holds, ids and digests above all, takes less than this.
-const reservedRowBytes = 16_384;
-
 /**
  * All of the thread that the member was not shown: posts, addressed to it or not, and answers of others that completed.
  * Bounded so that the row stays below `maxRowBytes`: the oldest that fit, at least one; what is left out stays owed.
@@ -90,7 +87,7 @@ function itemInFull({ message_id, author, text, attachments }: InboxRow): InputI
 }
 
 function countThatFits(candidates: readonly Candidate[]): number {
-  let bytes = reservedRowBytes;
+  let bytes: number = limits.reservedRowBytes;
   for (const [index, { item }] of candidates.entries()) {
     bytes += utf8Length(JSON.stringify(item)) + 1;
     if (bytes > limits.maxRowBytes) return Math.max(index, 1);

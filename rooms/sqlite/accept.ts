@@ -14,9 +14,6 @@ export interface PreparedPost {
   readonly bytes: number;
 }
 
-/** What a row holds besides one post in full, ids and digests above all, takes less than this. */
-const reservedRowBytes = 16_384;
-
 /**
  * Takes the post as it is now.
  * @throws RoomtapError `invalid_params` when a text of it is no Unicode, `text_too_large` when it holds so many control
@@ -24,7 +21,7 @@ const reservedRowBytes = 16_384;
  */
 export function preparePost(given: NewPost): PreparedPost {
   const post: NewPost = JSON.parse(JSON.stringify(given));
-  const rowBytes = Buffer.byteLength(canonicalJson(post)) + reservedRowBytes;
+  const rowBytes = Buffer.byteLength(canonicalJson(post)) + limits.reservedRowBytes;
   if (rowBytes > limits.maxRowBytes) {
     throw new RoomtapError("text_too_large", `the post would take ${rowBytes} bytes of a row of ${limits.maxRowBytes}`);
   }

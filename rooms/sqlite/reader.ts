@@ -1,4 +1,4 @@
-import { limits } from "../../core/index.ts";
+import { limits, RoomtapError } from "../../core/index.ts";
 import type { StoredRow } from "../stored-row.ts";
 import type { Orphan, RoomCheck } from "../verify.ts";
 import type { Head, InboxRow, LeaseRow, Page, PlanInput, RoomReader, RoomRecord } from "../log.ts";
@@ -123,9 +123,12 @@ export class SqliteLogReader implements RoomReader, AsyncDisposable {
 
 /**
  * Opens a log to look at it, also while a host lives. Changes no byte of the file, leaves no file behind.
- * @throws RoomtapError `log_not_found`, `log_foreign`, `log_newer_schema`, `log_older_schema`, `log_corrupt`, ...
+ * @throws RoomtapError `invalid_params` for options that are none, `log_not_found`, `log_foreign`, `log_newer_schema`,
+ * `log_older_schema`, `log_corrupt`, ...
  */
 export async function openSqliteLogReader(options: OpenOptions): Promise<SqliteLogReader> {
+  const problem = problemOf(options);
+  if (problem !== null) throw new RoomtapError("invalid_params", problem);
   const database = await openReadOnlyDatabase(options);
   try {
     return new SqliteLogReader(database);
@@ -133,4 +136,15 @@ export async function openSqliteLogReader(options: OpenOptions): Promise<SqliteL
     database.close();
     throw logFault(fault, database.file);
   }
+}
+
+/** What is wrong with options from a caller that no compiler has checked; null when nothing is. */
+function problemOf(given: unknown): string | null {
+  if (typeof given !== "object" || given === null) {
+    return `openSqliteLogReader: expected { file, clock }, got ${typeof given}`;
+  }
+  const { file, clock } = given as { readonly file?: unknown; readonly clock?: unknown };
+  if (typeof file !== "string" || file === "") return `file: expected the path of a database, got ${typeof file}`;
+  if (typeof clock === "object" && clock !== null) return null;
+  return `clock: expected a clock, such as systemClock, got ${typeof clock}`;
 }
