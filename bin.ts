@@ -1,45 +1,46 @@
 #!/usr/bin/env node
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import {
-  errorTable,
-  messageOf,
-  RoomtapError,
-  secretsOfEnvironment,
-  systemClock,
-  type ActivityEvent,
-  type OpenRequest,
-} from "./core/index.ts";
-import { createRoomtap, type LeaseWait, type Roomtap } from "./index.ts";
+import { errorTable, messageOf, RoomtapError, secretsOfEnvironment } from "./core/index.ts";
+import { createRoomtap, type LeaseWait } from "./index.ts";
 import {
   acpExampleAgent,
-  approvalLines,
+  announceServer,
+  answerCommand,
+  answerHelp,
   cards,
-  carryOut,
-  demoConfig,
-  demoRoomId,
+  demoCommand,
   demoScenes,
-  demoText,
+  gatewayTable,
+  isLoopback,
+  jsonSchemaOf,
   logCommand,
-  oneLine,
-  parseLine,
+  openRpcOf,
   printer,
+  rawCommand,
   readConfig,
   replayCommand,
+  requestsCommand,
   roomsCommand,
-  roundsConfig,
-  roundsTexts,
+  runtimeFolder,
   secretsOfConfig,
+  sendCommand,
   StreamOutput,
+  tailCommand,
+  tailHelp,
+  upCommand,
+  upHelp,
   verifyCommand,
-  type ApprovePolicy,
-  type DemoScene,
+  WebSocket,
+  type DemoOptions,
   type HostConfig,
   type PluginEntry,
+  type RemoteOptions,
+  type RunHost,
+  type UpOptions,
 } from "./plugins/index.ts";
 
 /** How long agents may take to end when the command is interrupted. */
@@ -52,6 +53,11 @@ const output = new StreamOutput(process.stdout, process.stderr);
 const show = (line: string): Promise<void> => output.out(line).catch(() => undefined);
 
 const allGrants = ["reasoning", "approvals", "full"] as const;
+
+/** What shows events: each as JSON on a line, or as cards. */
+function shownBy(json: boolean): (config: HostConfig) => PluginEntry {
+  return (config) => (json ? { plugin: printer({ write: show }), grants: allGrants } : cardsEntry(config));
+}
 
 function cardsEntry(config: HostConfig): PluginEntry {
   const members = config.rooms.flatMap((room) => room.members);
@@ -66,53 +72,52 @@ function databaseFile(given: string | undefined): { readonly file: string; reado
   return { file: join(folder, "demo.db"), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-interface HostRun {
-  readonly config: HostConfig;
-  readonly db: string;
-  readonly approve: ApprovePolicy | undefined;
-  readonly plugins: readonly PluginEntry[];
-  readonly onRequest?: (request: OpenRequest) => void;
-}
-
-/**
- * Opens a host, calls `use`, closes the host. Ctrl-C, SIGTERM and a reader that goes away close it as well: turns settle
- * `cancelled`, and the status says why. A second Ctrl-C ends the process at once.
- * @param use is to come back soon after `stop` is aborted
- */
-async function withHost(run: HostRun, use: (tap: Roomtap, stop: AbortSignal) => Promise<number>): Promise<number> {
+/** Aborted by Ctrl-C, SIGTERM, and when nobody reads any more; its reason is the status to end with. */
+function stopSignal(): { readonly signal: AbortSignal; readonly off: () => void } {
   const stopping = new AbortController();
-  const stopped = new Promise<number>((resolve) => {
-    stopping.signal.addEventListener("abort", () => resolve(Number(stopping.signal.reason)));
-  });
   const onInterrupt = (): void => stopping.abort(130);
   const onTerminate = (): void => stopping.abort(143);
   process.once("SIGINT", onInterrupt);
   process.once("SIGTERM", onTerminate);
   void output.lost.then(() => stopping.abort(lostStatus()));
+  return {
+    signal: stopping.signal,
+    off: () => {
+      process.off("SIGINT", onInterrupt);
+      process.off("SIGTERM", onTerminate);
+    },
+  };
+}
+
+/**
+ * Ctrl-C, SIGTERM and a reader that goes away close the host as well: turns settle `cancelled`, and the status says why. A
+ * second Ctrl-C ends the process at once.
+ */
+const runHost: RunHost = async (run, use) => {
+  const { signal, off } = stopSignal();
+  const stopped = new Promise<number>((resolve) => {
+    signal.addEventListener("abort", () => resolve(Number(signal.reason)));
+  });
+  const { rooms, agents, busyMode } = run.config;
   try {
     const tap = await createRoomtap({
-      db: run.db,
-      rooms: run.config.rooms,
-      approve: run.approve,
-      plugins: run.plugins,
+      ...{ db: run.db, rooms, agents, busyMode, approve: run.approve, plugins: run.plugins, onRequest: run.onRequest },
       secrets: secretsOfEnvironment(process.env),
-      onRequest: run.onRequest,
       onWait: tellWait,
       report: ({ message }) => output.note(`note: ${message}`),
     });
     try {
-      const work = use(tap, stopping.signal);
+      const work = use(tap, signal);
       // Once the host was told to stop, what becomes of the work is nobody's business any more.
       work.catch(() => undefined);
       return await Promise.race([work, stopped]);
     } finally {
-      await tap.close(stopping.signal.aborted ? { graceMs: interruptGraceMs } : {});
+      await tap.close(signal.aborted ? { graceMs: interruptGraceMs } : {});
     }
   } finally {
-    process.off("SIGINT", onInterrupt);
-    process.off("SIGTERM", onTerminate);
+    off();
   }
-}
+};
 
 /** Another process drives the room: posts are taken meanwhile, and it goes on here when the lease can be had. */
 function tellWait(roomId: string, { process: holder, inMs }: LeaseWait): void {
@@ -127,139 +132,44 @@ function lostStatus(): number {
   return output.hasLeft ? 0 : 1;
 }
 
-interface DemoOptions {
-  readonly runner?: "acp" | "scripted";
-  readonly scene: DemoScene;
-  readonly db?: string;
-  readonly approve: ApprovePolicy;
+interface DemoFlags extends DemoOptions {
   readonly json?: boolean;
 }
 
-async function demo({ runner, scene, db, approve, json }: DemoOptions): Promise<number> {
-  if (scene === "rounds" && runner === "acp") {
-    throw new RoomtapError("invalid_params", "the scene rounds is played by scripts; leave --runner acp away");
-  }
-  const config = scene === "rounds" ? roundsConfig() : demoConfig(runner ?? "acp", acpExampleAgent());
-  const { file, remove } = databaseFile(db);
-  const failed: string[] = [];
-  const plugins = [json === true ? { plugin: printer({ write: show }), grants: allGrants } : cardsEntry(config)];
+async function demo({ json = false, ...options }: DemoFlags): Promise<number> {
+  const { file, remove } = databaseFile(options.db);
   try {
-    const status = await withHost({ config, db: file, approve, plugins }, async (tap) => {
-      tap.observe({ id: "demo", kinds: ["turn.settled"], handler: (event) => void failed.push(...failuresOf(event)) });
-      if (scene === "rounds") await playRounds(tap);
-      else await tap.room(demoRoomId).post({ text: demoText });
-      await tap.finish();
-      return 0;
-    });
-    if (status === 0 && failed.length > 0) {
-      throw new RoomtapError("demo_failed", `a turn of the demo settled ${failed.join(", ")}`);
-    }
-    if (status === 0 && db !== undefined && output.fault === null)
-      output.note(`the log is in ${db}: roomtap verify --db ${db}`);
-    return status;
+    return await demoCommand(options, { runHost, output, file, agent: acpExampleAgent(), shown: shownBy(json) });
   } finally {
     remove();
   }
 }
 
-/** A discussion of two rounds that ends by itself, then a turn that is stopped while it works. */
-async function playRounds(tap: Roomtap): Promise<void> {
-  const room = tap.room(demoRoomId);
-  await room.post({ text: roundsTexts.draft });
-  await tap.quiet();
-  const started = new Promise<void>((resolve) => {
-    tap.observe({ id: "rounds", kinds: ["tool.started"], handler: () => resolve() });
-  });
-  await room.post({ text: roundsTexts.watch });
-  await started;
-  await room.stop();
-}
-
-/** How a turn failed, in words; none of an event that tells of none. */
-function failuresOf(event: ActivityEvent): readonly string[] {
-  if (event.kind !== "turn.settled") return [];
-  const { status, reason_code } = event.payload;
-  const isRight = status === "completed" || status === "passed" || reason_code === "stopped";
-  return isRight ? [] : [`${status} (${reason_code ?? "no reason"})`];
-}
-
-interface UpOptions {
-  readonly config?: string;
-  readonly demo?: boolean;
-  readonly runner?: DemoOptions["runner"];
+interface UpFlags extends Omit<UpOptions, "allowedOrigins"> {
   readonly db?: string;
-  readonly approve?: ApprovePolicy;
-  readonly stay?: boolean;
+  readonly allowOrigin?: readonly string[];
 }
 
-async function up(options: UpOptions): Promise<number> {
-  if ((options.config === undefined) === (options.demo !== true)) {
-    throw new RoomtapError("invalid_params", "up takes either --config FILE or --demo");
-  }
-  if (options.config !== undefined && options.runner !== undefined) {
-    throw new RoomtapError("invalid_params", "--runner is for --demo: a config names the runner of each member");
-  }
-  const { runner = "acp" } = options;
-  const config =
-    options.config === undefined ? demoConfig(runner, acpExampleAgent()) : await readConfig(options.config);
-  const { file, remove } = options.demo === true ? databaseFile(options.db) : databaseFile(options.db ?? "roomtap.db");
-  const approve = options.approve ?? (options.demo === true ? "deny" : config.approve);
-  const run = { config, db: file, approve, plugins: [cardsEntry(config)], onRequest: hint };
+/** Where other machines can reach the server, pages may use it only if they are named. */
+function originsOf({ host, allowOrigin }: UpFlags): readonly string[] | undefined {
+  return allowOrigin ?? (host === undefined || isLoopback(host) ? undefined : []);
+}
+
+async function up(flags: UpFlags): Promise<number> {
+  const { db, allowOrigin: _, ...rest } = flags;
+  const options: UpOptions = { ...rest, token: process.env["ROOMTAP_TOKEN"], allowedOrigins: originsOf(flags) };
+  const { file, remove } = databaseFile(flags.demo === true ? db : (db ?? "roomtap.db"));
   try {
-    return await withHost(run, async (tap, stop) => {
-      const rooms = config.rooms.map(
-        ({ room_id, members }) => `#${room_id} (${members.map((m) => `@${m.handle}`).join(" ")})`,
-      );
-      output.note(
-        `open: ${rooms.join(", ")}; a line is a post or a command (/state, /stop, ...), the end of input stops`,
-      );
-      if (options.demo === true) await tap.room(demoRoomId).post({ text: demoText });
-      await readLines(tap, config, stop);
-      if (options.stay === true) await aborted(stop);
-      for (const request of await tap.finish()) {
-        output.note(`nobody answered ${request.id} (${questionOf(request)[0] ?? ""}): its turn was cancelled`);
-      }
-      return 0;
+    return await upCommand(options, {
+      ...{ runHost, output, file, agent: acpExampleAgent(), shown: shownBy(options.json ?? false) },
+      input: process.stdin,
+      frames: process.stdout,
+      announce: ({ db: path, ...server }) =>
+        announceServer({ ...server, db: resolve(path) }, runtimeFolder(process.env)),
     });
   } finally {
     remove();
   }
-}
-
-/** Until the end of input, or `stop`. */
-async function readLines(tap: Roomtap, config: HostConfig, stop: AbortSignal): Promise<void> {
-  const roomIds = config.rooms.map(({ room_id }) => room_id);
-  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity, signal: stop })) {
-    if (stop.aborted) return;
-    for (const note of await carryOut(parseLine(line, roomIds), tap)) output.note(note);
-  }
-}
-
-/** Keeps the process alive until then: a host whose rooms rest has nothing else that does. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stopTimer = systemClock.after(Number.MAX_SAFE_INTEGER, () => undefined);
-    const end = (): void => {
-      stopTimer();
-      resolve();
-    };
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end);
-  });
-}
-
-/** All of the question: nobody can agree to what nobody can read. */
-function hint(request: OpenRequest): void {
-  const { id } = request;
-  for (const line of questionOf(request)) output.note(`an approval waits: ${line}`);
-  output.note(`type /answer ${id} once, or /answer ${id} deny`);
-}
-
-/** What an agent asks, in lines. */
-function questionOf({ params }: OpenRequest): readonly string[] {
-  const { command, description, tool_name } = params;
-  const lines = approvalLines({ command, description });
-  return lines.length > 0 ? lines : [oneLine(typeof tool_name === "string" ? tool_name : "it does not say what")];
 }
 
 function pathOf(text: string): string {
@@ -300,15 +210,106 @@ function root(): Command {
     });
 }
 
-function program(done: (status: number) => void): Command {
-  const command = root();
-  const look = (name: string, about: string): Command =>
+interface RemoteFlags {
+  readonly url?: string;
+  readonly token?: string;
+  readonly json?: boolean;
+}
+
+/** Where a command connects to. A token among the arguments is seen by whoever may list processes: the environment's is not. */
+function remote({ url, token, json = false }: RemoteFlags): RemoteOptions {
+  const given = { url: url ?? fromEnvironment("ROOMTAP_URL"), token: token ?? fromEnvironment("ROOMTAP_TOKEN") };
+  checkToken(given.token, token === undefined ? "ROOMTAP_TOKEN" : "--token");
+  return { ...given, urlName: url === undefined ? "ROOMTAP_URL" : "--url", json, WebSocket };
+}
+
+/** A variable that is empty says as little as one that is not there. */
+function fromEnvironment(name: string): string | undefined {
+  const value = process.env[name];
+  return value === "" ? undefined : value;
+}
+
+/** What does not fit into a header never arrives. */
+function checkToken(token: string | undefined, name: string): void {
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return;
+  throw new RoomtapError("invalid_params", `${name}: expected printable characters without a space`);
+}
+
+/** Gathers the values of an option that may be repeated. */
+function list(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function originList(text: string, before?: readonly string[]): readonly string[] {
+  const isOrigin = text === "*" || text === "null" || (URL.canParse(text) && new URL(text).origin === text);
+  if (!isOrigin) throw new InvalidArgumentError("expected scheme, host and port, such as https://example.org");
+  return list(text, before);
+}
+
+function countOf(text: string): number {
+  const count = wholeNumber(text);
+  if (count === 0) throw new InvalidArgumentError("expected a whole number, 1 or more");
+  return count;
+}
+
+function portOf(text: string): number {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError("expected a port, 0 to 65535");
+  return port;
+}
+
+/** Commands that talk to a server that runs. */
+function addRemote(command: Command, done: (status: number) => void): void {
+  const add = (name: string, about: string): Command =>
     command
       .command(name)
       .description(about)
-      .requiredOption("--db <file>", "the database", pathOf)
+      .option("--url <url>", "the server (default: ROOMTAP_URL, else the one that runs on this machine)")
+      .option("--token <token>", "what it asks for (default: ROOMTAP_TOKEN, else as that server left it)")
       .option("--json", "JSON and nothing else");
+  add("tail <room>", "follows a room: rows and activity, over reconnects")
+    .option("--kind <pattern>", "a kind or a family such as 'tool.*'; may be repeated", list)
+    .option("--since <seq>", "rows above this one first", wholeNumber)
+    .option("--count <lines>", "end after so many lines", countOf)
+    .option("--fail-on-loss", "exit 1 when anything was lost")
+    .addHelpText("after", tailHelp)
+    .action(
+      async (
+        room: string,
+        flags: RemoteFlags & { kind?: readonly string[]; since?: number; count?: number; failOnLoss?: boolean },
+      ) => {
+        const { kind: kinds = [], since, count, failOnLoss = false } = flags;
+        const { signal, off } = stopSignal();
+        try {
+          done(await tailCommand({ ...remote(flags), room, kinds, since, count, failOnLoss }, output, signal));
+        } finally {
+          off();
+        }
+      },
+    );
+  add("send <room> <text>", "posts to a room")
+    .option("--thread <id>", "a line of talk in it (default: main)")
+    .addHelpText("after", "\nExample: roomtap send demo '@planner what next?'")
+    .action(async (room: string, text: string, flags: RemoteFlags & { thread?: string }) =>
+      done(await sendCommand({ ...remote(flags), room, text, thread: flags.thread }, output)),
+    );
+  add("requests", "lists the questions that wait for a person")
+    .addHelpText("after", "\nExample: roomtap requests --json")
+    .action(async (flags: RemoteFlags) => done(await requestsCommand(remote(flags), output)));
+  add("answer <id> <value>", "answers a question: a choice, a text, or a result as JSON")
+    .addHelpText("after", answerHelp)
+    .action(async (id: string, value: string, flags: RemoteFlags) =>
+      done(await answerCommand({ ...remote(flags), id, value }, output)),
+    );
+  add("raw <method> [params]", "calls a method of the wire and prints its result")
+    .addHelpText("after", '\nExample: roomtap raw rooms.state \'{"room_id":"demo"}\'')
+    .action(async (method: string, params: string | undefined, flags: RemoteFlags) =>
+      done(await rawCommand({ ...remote(flags), method, params }, output)),
+    );
+}
 
+/** Commands that run rooms. */
+function addRunning(command: Command, done: (status: number) => void): void {
   command
     .command("demo")
     .description("one room, a few members, until all has settled")
@@ -322,7 +323,7 @@ function program(done: (status: number) => void): Command {
     .option("--db <file>", "keep the log in this file; else it is temporary", pathOf)
     .option("--json", "each activity event as JSON on a line")
     .addHelpText("after", "\nExample: roomtap demo --runner scripted --json --db demo.db")
-    .action(async (options: DemoOptions) => done(await demo(options)));
+    .action(async (options: DemoFlags) => done(await demo(options)));
   command
     .command("up")
     .description("runs rooms; each line on stdin is a post")
@@ -334,8 +335,31 @@ function program(done: (status: number) => void): Command {
       approveOption("how approvals are answered (default: as the config says, else they wait; with --demo deny)"),
     )
     .option("--stay", "go on when stdin ends, until Ctrl-C")
-    .addHelpText("after", "\nExample: echo '@planner hello' | roomtap up --config rooms.json")
-    .action(async (options: UpOptions) => done(await up(options)));
+    .option("--port <port>", "let clients in over WebSocket, 0 for any free port; goes on until Ctrl-C", portOf)
+    .option("--host <address>", "with --port: where to listen (default: 127.0.0.1)")
+    .option(
+      "--allow-origin <origin>",
+      "with --port: whose pages may connect; may be repeated (default: the server's own on this machine, else none)",
+      originList,
+    )
+    .option("--stdio", "one client on stdin and stdout, a frame a line, until its input ends")
+    .option("--json", "each activity event as JSON on a line; with --port first where it listens")
+    .addHelpText("after", upHelp)
+    .action(async (flags: UpFlags) => {
+      done(await up(flags));
+      // Frames that nobody reads would keep the process for as long as their reader stays.
+      if (flags.stdio === true && process.exitCode !== 0) process.exit();
+    });
+}
+
+/** Commands that look at a database, or print what the package holds. */
+function addLooking(command: Command, done: (status: number) => void): void {
+  const look = (name: string, about: string): Command =>
+    command
+      .command(name)
+      .description(about)
+      .requiredOption("--db <file>", "the database (required)", pathOf)
+      .option("--json", "JSON and nothing else");
   look("rooms", "lists the rooms of a database")
     .addHelpText("after", "\nExample: roomtap rooms --db roomtap.db")
     .action(async ({ db, json = false }: LookFlags) => done(await roomsCommand({ db, json }, output)));
@@ -357,6 +381,32 @@ function program(done: (status: number) => void): Command {
   look("verify", "checks every row of every room: hashes, order, what it folds to")
     .addHelpText("after", "\nExample: roomtap verify --db demo.db")
     .action(async ({ db, json = false }: LookFlags) => done(await verifyCommand({ db, json }, output)));
+  command
+    .command("schema")
+    .description("prints the methods of the wire as JSON Schema")
+    .option("--openrpc", "as an OpenRPC document")
+    .addHelpText("after", "\nExample: roomtap schema --openrpc > roomtap.openrpc.json")
+    .action(async ({ openrpc = false }: { openrpc?: boolean }) => {
+      const document = openrpc ? openRpcOf(gatewayTable, version()) : jsonSchemaOf(gatewayTable);
+      await output.out(JSON.stringify(document, null, 2));
+      done(0);
+    });
+}
+
+/** Who used a command wrongly is told where its options stand. */
+function pointToHelp(command: Command): void {
+  const hint = `(roomtap ${command.name()} --help lists its options)`;
+  command.configureOutput({
+    outputError: (text) => output.note(`roomtap: usage: ${text.replace(/^error: /, "").trimEnd()} ${hint}`),
+  });
+}
+
+function program(done: (status: number) => void): Command {
+  const command = root();
+  addRunning(command, done);
+  addLooking(command, done);
+  addRemote(command, done);
+  for (const each of command.commands) pointToHelp(each);
   return command;
 }
 

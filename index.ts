@@ -1,11 +1,14 @@
+import type { Readable, Writable } from "node:stream";
 import {
   createRedactor,
   hostDefaults,
+  SessionHost,
   RoomtapError,
   systemClock,
   systemIds,
   Tap,
   type AnswerResult,
+  type BusyMode,
   type Clock,
   type IdSource,
   type OpenRequest,
@@ -15,13 +18,22 @@ import {
 import { Observers, type ConsumerOptions, type ConsumerStats, type Subscription } from "./observers/index.ts";
 import {
   checkHostOptions,
+  createGateway,
   createRunners,
+  gatewayTable,
+  HostOfGateways,
   maskedReport,
   parseRunnerConfig,
   PluginHost,
+  scopedFanOut,
+  SessionOwners,
   secretsOfConfig,
+  StdioGateway,
   warningReport,
   type ApprovePolicy,
+  type Gateway,
+  type GatewayHost,
+  type GatewayOptions,
   type Logger,
   type MemberConfig,
   type PluginEntry,
@@ -55,15 +67,26 @@ export interface RoomtapOptions {
   /** Path of the database file, made when there is none; `:memory:` keeps the log only as long as the process. */
   readonly db: string;
   readonly rooms: readonly RoomtapRoom[];
-  /** How approvals are answered. Default: they wait for `requests.answer`. */
+  /**
+   * Agents that sessions outside rooms may have, by id: configs, or agents of the embedder's own. The default is the one
+   * called `default`, else the first. Rooms that clients make have them as members, and are driven again by a host that
+   * has all of theirs.
+   */
+  readonly agents?: { readonly [agentId: string]: RunnerConfig | Runner } | undefined;
+  /** What a prompt does to a session whose turn runs. Default `interrupt`. */
+  readonly busyMode?: BusyMode | undefined;
+  /**
+   * How approvals of rooms are answered while nobody is connected who may answer them. Default: they wait for somebody.
+   * Approvals of sessions outside rooms always wait.
+   */
   readonly approve?: ApprovePolicy | undefined;
   /** Loaded before the first turn can start, in this order. */
   readonly plugins?: readonly PluginEntry[] | undefined;
   /** Literals to mask everywhere, 9 to 4,096 characters each, beside those of the agents' environments. */
   readonly secrets?: readonly string[] | undefined;
   /**
-   * Told of each approval that waits for a person; it may answer at once, or later. What it throws or rejects with is
-   * reported, and the approval waits on. With `approve` it is never called.
+   * Told of each question that waits for a person; it may answer at once, or later. What it throws or rejects with is
+   * reported, and the question waits on. With `approve` it is not told of approvals of rooms.
    */
   readonly onRequest?: ((request: OpenRequest) => unknown) | undefined;
   /**
@@ -102,15 +125,24 @@ export interface Roomtap extends AsyncDisposable {
   /** Counters of all consumers. */
   stats(): readonly ConsumerStats[];
   readonly requests: {
-    /** Approvals that wait, oldest first. */
+    /** Questions that wait, oldest first. */
     open(): readonly OpenRequest[];
     /**
      * Answers by exact id; the first answer wins, later ones learn the outcome. It never throws.
-     * @param choice `once` or `deny`; a word that the request does not offer counts as `deny`
+     * @param choice of an approval: a word that it does not offer counts as `deny`; to any other question the text
      * @param by names who answers; null when the host does
      */
     answer(id: string, choice: string, by?: string | null): AnswerResult;
   };
+  /** Sessions outside rooms: chats with one agent each. Their turns are no activity of any room. */
+  readonly sessions: SessionHost;
+  /**
+   * Lets clients in, over WebSocket: at a server of the embedder's (`attach`) or at one of its own (`listen`). It ends with
+   * the host. @throws RoomtapError `invalid_config`, `closed`
+   */
+  openGateway(options?: GatewayOptions): Gateway;
+  /** The same wire for one client on two streams, a frame a line. It ends with the host. @throws RoomtapError `closed` */
+  openStdio(streams: { readonly input: Readable; readonly output: Writable }): StdioGateway<GatewayHost>;
   /** Resolves when nothing moves without a person: no turn runs, or those that do wait for an answer. */
   quiet(): Promise<void>;
   /** Resolves when every accepted post has had its turns; ends turns that wait for a person. Gives what nobody answered. */
@@ -143,17 +175,15 @@ export async function createRoomtap(options: RoomtapOptions): Promise<Roomtap> {
 }
 
 async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomtap> {
-  const { clock = systemClock, ids = systemIds, approve, onRequest } = options;
+  const { clock = systemClock, ids = systemIds } = options;
   const redactor = createRedactor({ literals: [...(options.secrets ?? []), ...secretsOfConfig(options)] });
   const report = options.report === undefined ? warningReport(redactor) : maskedReport(options.report, redactor);
   const observers = new Observers({ clock, report });
   closings.push(async () => observers.close());
   const tap = new Tap({ clock, ids, redactor, activity: observers, report });
-  tap.requests.on("opened", (request) =>
-    approve === undefined
-      ? onRequest?.(request)
-      : tap.requests.answer(request.id, { choice: approve, reason: "policy" }, null),
-  );
+  // Turns may begin, and ask, before anybody can connect.
+  const clients: { wire?: HostOfGateways } = {};
+  const answerByPolicy = policyOf(options, tap, () => clients.wire?.hasApprover === true);
   const log = await openSqliteLog({ file: options.db, clock, report, busyTimeoutMs: options.busyTimeoutMs });
   closings.push(() => log.close());
   const runners = createRunners({ clock, report });
@@ -161,17 +191,83 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const plugins = new PluginHost({ observers, clock, report, logger: options.logger });
   closings.push(() => plugins.close());
   closings.push(() => drain(observers, report));
+  // What clients are still told, of turns that are stopped, they are told before they are sent away.
+  const gateways = new Gateways();
+  closings.push(() => gateways.close());
   for (const entry of options.plugins ?? []) await plugins.load(entry);
+  const agents = agentsOf(options.agents ?? {}, runners);
   const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
-  const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait } = options;
-  const bounds = { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs };
-  const host = await RoomHost.open({ log, tap, clock, ids, report, rooms, onWait, ...bounds });
+  const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait, busyMode } = options;
+  const bounds = { stopGraceMs, turnDeadlineMs };
+  const parts = { tap, clock, ids, report };
+  const host = await RoomHost.open({ ...parts, ...bounds, log, rooms, agents, onWait, maxConcurrentTurns, leaseTtlMs });
   closings.push((graceMs) => host.close(graceMs));
-  return faceOf(host, tap, observers, closings);
+  const owners = new SessionOwners();
+  const fanOut = scopedFanOut({ tap, clock, owners });
+  const sessions = new SessionHost({
+    ...parts,
+    ...bounds,
+    store: log.sessions,
+    agents: [...agents].map(([agent_id, runner]) => ({ agent_id, runner })),
+    busyMode,
+    isAttached: (session) => fanOut.isWatched(session),
+  });
+  owners.follow(sessions);
+  closings.push((graceMs) => sessions.shutdown(graceMs));
+  const wire = new HostOfGateways({
+    ...parts,
+    ...{ fanOut, sessions, owners, rooms: host, observers, agents, redactor },
+    methods: () => gatewayTable.list().map(({ name }) => name),
+    onLeft: answerByPolicy,
+  });
+  clients.wire = wire;
+  return faceOf({ host, tap, observers, sessions, wire, gateways, closings });
+}
+
+/** The gateways of a host: they are closed together, and none is opened afterwards. */
+class Gateways {
+  readonly #open = new Set<{ close(): unknown }>();
+  #isClosed = false;
+
+  /** @throws RoomtapError `closed` */
+  add<Opened extends { close(): unknown }>(make: () => Opened): Opened {
+    if (this.#isClosed) throw new RoomtapError("closed", "the host is closed");
+    const opened = make();
+    this.#open.add(opened);
+    return opened;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#open].map((gateway) => gateway.close()));
+  }
+}
+
+/**
+ * Answers approvals of rooms as the host's policy says, while nobody is connected who may; tells of all other questions.
+ * @returns looks at what waits once more: to be called when somebody has gone
+ */
+function policyOf({ approve, onRequest }: RoomtapOptions, tap: Tap, hasApprover: () => boolean): () => void {
+  const byPolicy = ({ coordinates, method }: OpenRequest): boolean =>
+    approve !== undefined && coordinates !== null && method === "approval";
+  const answer = ({ id }: OpenRequest): void => {
+    if (!hasApprover()) tap.requests.answer(id, { choice: approve, reason: "policy" }, null);
+  };
+  tap.requests.on("opened", (request) => (byPolicy(request) ? answer(request) : onRequest?.(request)));
+  return () => tap.requests.open().filter(byPolicy).forEach(answer);
 }
 
 /** What an embedder holds: the parts of each layer that are for others to use. */
-function faceOf(host: RoomHost, tap: Tap, observers: Observers, closings: readonly Closing[]): Roomtap {
+function faceOf(parts: {
+  readonly host: RoomHost;
+  readonly tap: Tap;
+  readonly observers: Observers;
+  readonly sessions: SessionHost;
+  readonly wire: HostOfGateways;
+  readonly gateways: Gateways;
+  readonly closings: readonly Closing[];
+}): Roomtap {
+  const { host, tap, observers, sessions, wire, gateways, closings } = parts;
   let closed: Promise<void> | undefined;
   const close: Roomtap["close"] = async ({ graceMs } = {}) => {
     checkGrace(graceMs);
@@ -179,13 +275,18 @@ function faceOf(host: RoomHost, tap: Tap, observers: Observers, closings: readon
   };
   return {
     room: (roomId) => host.room(roomId),
-    rooms: host.rooms,
+    get rooms() {
+      return host.rooms;
+    },
     observe: (consumer) => observers.observe(consumer),
     stats: () => observers.stats(),
     requests: {
       open: () => tap.requests.open(),
       answer: (id, choice, by = null) => tap.requests.answer(id, { choice }, by),
     },
+    sessions,
+    openGateway: (options = {}) => gateways.add(() => createGateway({ host: wire, table: gatewayTable }, options)),
+    openStdio: (streams) => gateways.add(() => new StdioGateway({ host: wire, table: gatewayTable, ...streams })),
     quiet: () => host.quiet(),
     finish: () => host.finish(),
     close,
@@ -211,6 +312,16 @@ async function drain(observers: Observers, report: Report): Promise<void> {
   if (undelivered === 0 && unfinished.length === 0) return;
   const handlers = unfinished.length === 0 ? "" : `; still running: ${unfinished.join(", ")}`;
   report({ code: "undelivered", message: `${undelivered} events were not delivered before closing${handlers}` });
+}
+
+/** Agents by id, with their runners. */
+function agentsOf(agents: NonNullable<RoomtapOptions["agents"]>, runners: Runners): ReadonlyMap<string, Runner> {
+  return new Map(
+    Object.entries(agents).map(([agentId, agent]) => [
+      agentId,
+      "run" in agent ? agent : runners.of(parseRunnerConfig(agent, `agents.${agentId}`)),
+    ]),
+  );
 }
 
 /** @param path where the room stands in the options, for the message of an error */
@@ -266,7 +377,9 @@ export type {
 
 // Agents: what a runner is handed and gives back, and the two that are built in.
 export type {
+  Answered,
   AnswerResult,
+  Correction,
   JsonObject,
   OpenRequest,
   Question,
@@ -289,6 +402,10 @@ export type {
   ScriptedOptions,
   Step,
 } from "./plugins/index.ts";
+
+// Clients: what lets them in, and the socket for those that run where the platform has none.
+export { WebSocket } from "./plugins/index.ts";
+export type { Gateway, GatewayOptions } from "./plugins/index.ts";
 
 // Reading a log: rows, the state they fold to, and whether they are as they were written.
 export { checkpointOf, emptyState, fold, openSqliteLogReader, RoomFold, verifyLog } from "./rooms/index.ts";

@@ -174,6 +174,11 @@ export interface ActivityPayloads {
     readonly command?: string | undefined;
     readonly description?: string | undefined;
     readonly question?: string | undefined;
+    /** Several that are asked together: `{qid, question, choices?, multi_select?}`. */
+    readonly questions?: unknown;
+    readonly prompt?: string | undefined;
+    /** The variable that a secret is for. */
+    readonly env_var?: string | undefined;
     readonly choices?: readonly string[] | undefined;
     /** Wall time in ms; null when it never expires. */
     readonly expires_at: number | null;

@@ -1,239 +1,33 @@
 import type { Clock } from "./clock.ts";
-
-/** What a code means, what to do about it, and the exit status the command gives for it. */
-export interface ErrorEntry {
-  readonly meaning: string;
-  readonly remedy: string;
-  /** 1: what was asked turned out false. 2: wrong usage, config or script. 4: the database is unusable. */
-  readonly exit: 1 | 2 | 4;
-}
-
-/** The one table of error codes. `ERRORS.md` repeats it, and a test compares the two. */
-export const errorTable = {
-  closed: { meaning: "The object was closed before the call.", remedy: "Open a new one.", exit: 1 },
-  demo_failed: {
-    meaning: "A turn of the demo settled with another status than completed or passed.",
-    remedy: "Read the turn's error above; run again with --runner scripted to see a run without an agent.",
-    exit: 1,
-  },
-  duplicate_id: {
-    meaning: "Two things were registered under one id.",
-    remedy: "Give one of them another id, or undo the first registration.",
-    exit: 2,
-  },
-  idempotency_conflict: {
-    meaning: "The event id was used before with another text, thread or attachments.",
-    remedy: "Use a new event id for a new message.",
-    exit: 2,
-  },
-  inbox_full: {
-    meaning: "The room's inbox holds 1,024 posts or 4 MiB that wait for their turns, or as much that addresses nobody.",
-    remedy: "Do what the message says: wait until some have started, or address a member. Nothing was stored.",
-    exit: 1,
-  },
-  internal: {
-    meaning: "A fault in roomtap itself.",
-    remedy: "Report it with the message and the cause.",
-    exit: 1,
-  },
-  invalid_config: {
-    meaning: "The config is not valid; the message names the path in it.",
-    remedy: "Correct that path.",
-    exit: 2,
-  },
-  invalid_params: {
-    meaning: "A parameter is missing, has the wrong type or is out of range.",
-    remedy: "Correct the value that the message names.",
-    exit: 2,
-  },
-  invalid_plugin: {
-    meaning: "A plugin's definition is not valid.",
-    remedy: "Correct what the message names: it says what was expected and what was found.",
-    exit: 2,
-  },
-  invalid_roster: {
-    meaning: "A roster breaks a rule: size, ids, or a handle that is taken or reserved.",
-    remedy: "Correct the member that the message names.",
-    exit: 2,
-  },
-  lease_lost: {
-    meaning: "Another host drives the room now, or nobody does: this one has no lease of it.",
-    remedy: "Use the host that has the room. This one stopped its turns there and wrote nothing more.",
-    exit: 4,
-  },
-  log_busy: {
-    meaning: "Another process held the database's write lock for longer than busyTimeoutMs.",
-    remedy: "Find the process that holds it; then try again.",
-    exit: 4,
-  },
-  log_conflict: {
-    meaning: "A row with this event id is in the log with other content.",
-    remedy: "Read the log: the first row stands.",
-    exit: 4,
-  },
-  log_corrupt: {
-    meaning: "The database or a room's log is damaged; the message names the first bad row.",
-    remedy: "Restore the file from a backup. The room stays readable up to that row and takes no posts.",
-    exit: 4,
-  },
-  log_foreign: {
-    meaning: "The file is not a roomtap database.",
-    remedy: "Check the path given as --db. The file was not changed.",
-    exit: 4,
-  },
-  log_full: {
-    meaning: "The disk, or the database's size limit, is full. Nothing was written by the call.",
-    remedy: "Make room; what could not be settled is tried again by itself.",
-    exit: 4,
-  },
-  log_newer_schema: {
-    meaning: "The database was written by a newer roomtap.",
-    remedy: "Use that version or a newer one. The file was not changed.",
-    exit: 4,
-  },
-  log_not_found: {
-    meaning: "There is no database at this path.",
-    remedy: "Check the path given as --db. Nothing was created.",
-    exit: 4,
-  },
-  log_older_schema: {
-    meaning: "The database was written by an older roomtap, and looking at it changes nothing.",
-    remedy: "Run `roomtap up` with it once, which brings it up to date.",
-    exit: 4,
-  },
-  log_read_only: {
-    meaning: "The database, or its folder, cannot be written.",
-    remedy: "Check permissions and mount options, or give another --db.",
-    exit: 4,
-  },
-  log_unavailable: {
-    meaning: "The database could not be opened or used.",
-    remedy: "The message has the system's reason.",
-    exit: 4,
-  },
-  not_retryable: {
-    meaning: "The task completed or passed.",
-    remedy: "Post a message instead: there is nothing to do again.",
-    exit: 1,
-  },
-  plugin_failed: {
-    meaning: "A plugin's setup failed with an error that is none of roomtap's; nothing of it was left registered.",
-    remedy: "The message has the plugin's id and what it threw.",
-    exit: 2,
-  },
-  position_conflict: {
-    meaning: "The log's head is not at the expected position: another append came first.",
-    remedy: "Read the log from the position in the answer and decide anew.",
-    exit: 4,
-  },
-  revision_conflict: {
-    meaning: "The room's revision is not the expected one: its name or roster was changed meanwhile.",
-    remedy: "Read the room and decide anew upon its present revision.",
-    exit: 1,
-  },
-  room_disbanded: {
-    meaning: "The room was closed for good.",
-    remedy: "Its log stays readable. Go on in a new room, under another id.",
-    exit: 1,
-  },
-  room_full: {
-    meaning: "The room's log reached its quota of 100,000 rows or 256 MiB.",
-    remedy: "Go on in a new room; this one stays readable.",
-    exit: 1,
-  },
-  room_retired: {
-    meaning: "The id belonged to a room that was disbanded.",
-    remedy: "Choose an id that was never used.",
-    exit: 2,
-  },
-  runner_not_installed: {
-    meaning: "The demo's agent is not installed: it comes with a clone of the repository, not with the package.",
-    remedy: "Add --runner scripted, which needs no agent, or run npm ci in a clone of the repository.",
-    exit: 2,
-  },
-  session_busy: {
-    meaning: "The session already runs an attempt.",
-    remedy: "Settle that attempt first: a session runs one at a time.",
-    exit: 1,
-  },
-  stale_generation: {
-    meaning: "The generation is not that of the last attempt.",
-    remedy: "Read the room's state and name its last attempt.",
-    exit: 1,
-  },
-  task_open: {
-    meaning: "The last attempt of the task has not settled.",
-    remedy: "Wait until it has, or stop it first.",
-    exit: 1,
-  },
-  text_too_large: {
-    meaning: "A post holds more than 64 KiB of text, or more than 16 attachments of 1 KiB each.",
-    remedy: "Shorten it, or attach a reference. Nothing was stored.",
-    exit: 2,
-  },
-  too_many_consumers: {
-    meaning: "A plugin registered more than 100 handlers.",
-    remedy: "Undo registrations that are no longer needed, or handle several kinds in one handler.",
-    exit: 2,
-  },
-  too_many_requests: {
-    meaning: "A session has 32 open requests, or the process 1,024.",
-    remedy: "Answer some of them.",
-    exit: 1,
-  },
-  unknown_kind: {
-    meaning: "A handler asks for an activity kind that does not exist.",
-    remedy: "Use one of the kinds that the message lists.",
-    exit: 2,
-  },
-  unknown_member: {
-    meaning: "No member of the room has this id or handle.",
-    remedy: "`roomtap rooms --db FILE` lists the members.",
-    exit: 2,
-  },
-  unknown_message: {
-    meaning: "No such post waits in the room's inbox.",
-    remedy: "Look at the inbox in the room's state; what has started is stopped by its turn.",
-    exit: 2,
-  },
-  unknown_request: {
-    meaning: "No request has this id, or its outcome is older than 10 minutes.",
-    remedy: "List the open requests.",
-    exit: 2,
-  },
-  unknown_room: {
-    meaning: "There is no room of this id here.",
-    remedy: "`roomtap rooms --db FILE` lists the rooms.",
-    exit: 2,
-  },
-  unknown_task: {
-    meaning: "The task is not among those that the room still knows: all open ones and the last 256 settled.",
-    remedy: "Name a task of the room's state, or post a message.",
-    exit: 2,
-  },
-  unknown_turn: {
-    meaning: "No open turn of the room has this id.",
-    remedy: "Look at the members in the room's state.",
-    exit: 2,
-  },
-} as const satisfies Record<string, ErrorEntry>;
+import type { JsonObject } from "./frames.ts";
+import { hostErrors, type ErrorEntry } from "./host-errors.ts";
+import { wireErrors } from "./wire-errors.ts";
 
 /** A word for a fault that callers may rely on: a key of `errorTable`. */
-export type ErrorCode = keyof typeof errorTable;
+export type ErrorCode = keyof typeof hostErrors | keyof typeof wireErrors;
+
+/** The one table of error codes, in alphabetical order. `ERRORS.md` repeats it, and a test compares the two. */
+export const errorTable = sorted({ ...hostErrors, ...wireErrors });
 
 /** The one error class of roomtap. `code` is a key of `errorTable`; `message` is for people and no contract. */
 export class RoomtapError extends Error {
   readonly code: ErrorCode;
+  /** What a client is told beside the code: JSON, without secrets. */
+  readonly data: JsonObject | undefined;
+  readonly #remedy: string | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  /** @param options.remedy what to do in this case; default: what the table says of the code */
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; data?: JsonObject; remedy?: string }) {
     super(message, options);
     this.name = "RoomtapError";
     this.code = code;
+    this.data = options?.data;
+    this.#remedy = options?.remedy;
   }
 
   /** What a person can do about it. */
   get remedy(): string {
-    return errorTable[this.code].remedy;
+    return this.#remedy ?? errorTable[this.code].remedy;
   }
 }
 
@@ -275,4 +69,9 @@ export function messageOf(fault: unknown): string {
     // What was thrown throws when it is read.
     return "something that cannot be read";
   }
+}
+
+function sorted(table: Readonly<Record<ErrorCode, ErrorEntry>>): Readonly<Record<ErrorCode, ErrorEntry>> {
+  const entries = Object.entries(table).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries) as Record<ErrorCode, ErrorEntry>;
 }

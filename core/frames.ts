@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { TurnMark } from "./turn-source.ts";
 
 /** Data of a frame, as JSON has it. */
 export type JsonObject = { readonly [key: string]: unknown };
@@ -13,6 +14,10 @@ export interface EventFrame {
     readonly session_id?: string | undefined;
     /** Per session, from 1, +1 each; never restarts within a process life. */
     readonly seq?: number | undefined;
+    /** Who claimed the turn that runs; absent while the session is idle, and when nobody is named. */
+    readonly origin?: string | undefined;
+    /** The turn that runs; absent while the session is idle. */
+    readonly turn?: TurnMark["turn"] | undefined;
     readonly payload?: JsonObject | undefined;
   };
 }
@@ -80,13 +85,18 @@ export const frameTable = {
 /** A key of `frameTable`. */
 export type KnownFrameType = keyof typeof frameTable;
 
-const hostTypes: ReadonlySet<string> = new Set(
-  Object.entries(frameTable)
-    .filter(([, entry]) => entry.host)
-    .map(([type]) => type),
-);
+const knownTypes: ReadonlyMap<string, { readonly host: boolean }> = new Map(Object.entries(frameTable));
 
-/** Whether only the host may build a frame of this type. */
-export function isHostType(type: string): boolean {
-  return hostTypes.has(type);
+/** First words of types that clients take for the host's own, whatever follows. */
+const hostWords: ReadonlySet<string> = new Set(["gateway", "session", "request", "room"]);
+
+/**
+ * Whether only the host may build a frame of this type.
+ * @param isSeen whether clients may get it: in a hidden session, a runner's word about the session deceives nobody
+ */
+export function isHostType(type: string, isSeen: boolean): boolean {
+  const known = knownTypes.get(type);
+  if (known !== undefined) return known.host;
+  const end = type.indexOf(".");
+  return isSeen && end > 0 && hostWords.has(type.slice(0, end));
 }

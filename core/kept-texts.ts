@@ -1,9 +1,9 @@
-import type { Attempt } from "./attempt.ts";
+import type { Execution } from "./execution.ts";
 import { limits } from "./options.ts";
 
 /** An attempt that is over, as long as somebody else holds it, and the text it came with. */
 interface Kept {
-  readonly attempt: WeakRef<Attempt>;
+  readonly attempt: WeakRef<Execution>;
   readonly units: number;
 }
 
@@ -22,7 +22,7 @@ export class KeptTexts {
   }
 
   /** Takes on an attempt that is over. */
-  add(attempt: Attempt): void {
+  add(attempt: Execution): void {
     const units = attempt.keptUnits;
     if (units === 0) return;
     this.#kept.push({ attempt: new WeakRef(attempt), units });

@@ -29,14 +29,60 @@ export const limits = {
   maxSessions: 65_536,
   /** Runtime ids by which one session is found; the oldest is forgotten. */
   maxRuntimeIds: 64,
+  /**
+   * Events kept per session for clients that come back, as compact JSON of their params in UTF-8. One that is larger by itself
+   * is sent and not kept. Beyond the bound of the process the session that was active least recently loses its oldest.
+   */
+  maxReplayEvents: 512,
+  maxReplayBytes: 4_194_304,
+  maxReplayBytesInAll: 67_108_864,
+  /**
+   * Frames held for one client, queued or not confirmed by its socket, as JSON in UTF-8. At the bound that client is
+   * closed with 1013, and so it is when a write is not confirmed for so long. A single larger frame is held alone.
+   */
+  maxMailboxFrames: 256,
+  maxMailboxBytes: 4_194_304,
+  mailboxStallMs: 30_000,
+  /** Replies held for one client, as its transport sends them. Beyond it its socket is not read until they have gone. */
+  maxHeldReplies: 64,
+  maxHeldReplyBytes: 8_388_608,
+  /** What one write to a socket takes at most, unless one piece is larger. The rest can still be taken back. */
+  maxWriteBytes: 65_536,
+  /** A frame on the wire. Of a larger one the longest texts are cut. Bytes of UTF-8. */
+  maxWireFrameBytes: 8_388_608,
+  /**
+   * Frames that were written and not yet distributed, in all, and their estimate in bytes. At the bound what was written
+   * leaves at once, not in the next turn of the event loop.
+   */
+  maxPendingFrames: 16_384,
+  maxPendingBytes: 16_777_216,
+  /** Sessions that one connection is attached to. */
+  maxAttachedSessions: 64,
+  /** Rooms that one connection is subscribed to. */
+  maxRoomSubscriptions: 64,
+  /**
+   * Events of a room that are held for a client whose own call on that room is not answered yet, and their estimate in
+   * bytes. At the bound they go out before the reply.
+   */
+  maxHeldRoomEvents: 256,
+  maxHeldRoomBytes: 4_194_304,
   maxOpenRequestsPerSession: 32,
   maxOpenRequests: 1_024,
   /** Outcomes kept so that a second answer learns the first one. */
   maxKeptOutcomes: 1_024,
   keptOutcomeMs: 600_000,
+  /** How long an agent's question waits for a person: an approval, any other, and one that a client answers by itself. */
   approvalLifetimeMs: 86_400_000,
+  questionLifetimeMs: 3_600_000,
+  relayedLifetimeMs: 60_000,
   /** Command and description of an approval, each. What is cut can only be denied. UTF-16 units. */
   maxApprovalTextUnits: 65_536,
+  /** Estimate of any other question's params. A larger one is not asked. Bytes. */
+  maxQuestionBytes: 262_144,
+  /** Questions that are asked together. With more of them none is asked. */
+  maxQuestions: 64,
+  /** An answer that is a text. A longer one does not fit. UTF-16 units. */
+  maxAnswerUnits: 65_536,
   /** Ids above it are refused; names of tools are cut. UTF-16 units. */
   maxToolIdUnits: 512,
   /** Open tools of one attempt; above it a start is refused. */
@@ -78,12 +124,77 @@ export const limits = {
   /** Due times of a room; of more, the one that is due last is forgotten, and its task waits to be asked for. */
   maxDueTimes: 256,
   receiptMs: 2_592_000_000,
+  /** How long the log of a disbanded room may be read. */
+  disbandedHistoryMs: 7_776_000_000,
+  /** Disbanded rooms that a host still knows as rooms of its own; of more, the one that was disbanded first is forgotten. */
+  maxKnownDisbanded: 256,
+  /** Rooms in one answer. */
+  maxListedRooms: 500,
+
+  /** Of ordinary sessions. A new one beyond it is refused. */
+  maxStoredSessions: 65_536,
+  /** Of one transcript; the oldest messages are forgotten. Bytes of JSON. */
+  maxSessionMessages: 100_000,
+  maxTranscriptBytes: 268_435_456,
+  /** JSON of one message; of a larger one the longest texts are cut. It fits into any page of a history. */
+  maxMessageBytes: 2_097_152,
+  maxRulesPerAgent: 1_024,
+  /** Agents that sessions may be opened with. */
+  maxAgents: 64,
+  /** Prompts that wait in one session: entries, submissions in one entry, and UTF-8 bytes; more are refused. */
+  maxQueuedPrompts: 32,
+  maxMergedInputs: 64,
+  maxQueuedPromptBytes: 1_048_576,
+  /** Idempotency keys of one session; the oldest is forgotten. */
+  maxMessageKeys: 256,
+  /** An answer, and the reasoning behind it, as the transcript keeps them. UTF-8 bytes; the rest is cut. */
+  maxAnswerBytes: 1_048_576,
+  maxReasoningBytes: 65_536,
+  /** A title, and the beginning of a first prompt in lists. UTF-16 units; the rest is cut. */
+  maxTitleUnits: 200,
+  maxPreviewUnits: 120,
+  /** A working folder, and the name of a model or provider: each stands in every `session.info`. UTF-16 units. */
+  maxSessionDetailUnits: 4_096,
+  /** Messages of a snapshot, and their JSON; it says how many stand before them. */
+  maxSnapshotMessages: 500,
+  maxSnapshotBytes: 1_048_576,
+  /**
+   * Ordinary sessions that are open, of a process and of one principal. At it the one unused for longest that nobody is
+   * attached to and that runs nothing is closed; if there is none, the new one is refused.
+   */
+  maxLiveSessions: 1_000,
+  maxLiveSessionsPerPrincipal: 64,
+  /** Without a turn and with nobody attached, a session that was made in process is closed after so long. */
+  idleSessionMs: 1_800_000,
+  maxListedSessions: 1_000,
+
+  /** A message of a client. UTF-8 bytes: above the first it is refused, above the second its connection is closed. */
+  maxInboundBytes: 1_048_576,
+  maxSocketMessageBytes: 2_097_152,
+  /** Messages, and UTF-8 bytes, held of a connection that is not ready yet; beyond them it is closed. */
+  maxEarlyMessages: 16,
+  maxEarlyBytes: 65_536,
+  /** Calls of one connection that are not answered yet; of more each is refused. */
+  maxCallsInFlight: 64,
+  /** The result of a call, as JSON. UTF-8 bytes. */
+  maxResultBytes: 4_194_304,
+  /** How a caller that was refused at `maxCallsInFlight` is told to wait. */
+  busyRetryMs: 100,
+  /** Tokens by which connections come back, and how long one is valid behind the end of its connection. */
+  maxResumeTokens: 4_096,
+  resumeTokenMs: 300_000,
+  /** How long a connection that is closed may still read what was sent before; then it is cut. */
+  closeGraceMs: 1_000,
+  /** Internet addresses whose upgrades are counted; when full a new address is refused. */
+  maxAddresses: 10_000,
 
   /** What the fold keeps. */
   maxFoldThreads: 256,
   maxFoldMembers: 256,
   maxFoldSettledTasks: 256,
   maxTranscriptEntries: 24,
+  /** Attempts at a task, or at a prompt, that are made without being asked for. */
+  maxUnaskedAttempts: 3,
   /** Words behind `@` of one discussion. */
   maxNamedWords: 64,
   /** Turns of one round, and members that spoke in one discussion. */
@@ -117,4 +228,31 @@ export const hostDefaults = {
   turnDeadlineMs: 1_800_000,
   /** How long closing waits for consumers to read what they hold. */
   drainMs: 2_000,
+} as const;
+
+/** Defaults of a gateway; each can be set when it is made. Rates are counted on the monotonic clock. */
+export const gatewayDefaults = {
+  /** Calls of one connection: so many per second on average, so many at once. Beyond them a call is refused. */
+  callsPerSecond: 100,
+  callBurst: 200,
+  /** A connection with so many refused calls within a minute is closed. */
+  maxRefusedCalls: 1_000,
+  /** A connection with so many calls refused for its scope or role within a minute is closed. */
+  maxDeniedCalls: 10,
+  /**
+   * How often a connection is asked whether it still lives; 0 never asks and never gives up. Shorter: a dead peer is found
+   * sooner, for two small packets per connection and interval.
+   */
+  pingIntervalMs: 30_000,
+  /** A connection that was silent for longer than so many intervals is closed. */
+  maxSilentPings: 2,
+  maxConnections: 1_000,
+  maxConnectionsPerPrincipal: 64,
+  /** Connections of one address that have not shown their credential yet. */
+  maxPendingPerAddress: 32,
+  /** Upgrades of one address within a minute. Those of loopback peers of a loopback bind count nowhere. */
+  maxUpgradesPerAddress: 60,
+  /** Wrong credentials of one address within a minute; then it is locked out. */
+  maxFailedUpgradesPerAddress: 10,
+  lockOutMs: 300_000,
 } as const;

@@ -18,12 +18,22 @@ export interface TurnMember {
 
 /** A question of an agent to people. */
 export interface Question {
-  readonly method: "approval";
+  /** A method of `requestTable`: `approval`, `clarify`, `secret`, `sudo`, `ask`, ... By any other nobody is asked. */
+  readonly method: string;
   /**
-   * What is to be approved; other fields reach nobody:
-   * - `tool_id`, `tool_name`: the call it is about; an id that was not heard of opens the call under that name
-   * - `command`, `description`: texts for people, up to 65,536 UTF-16 units each; a longer one can only be denied
-   * - `choices`: what may be answered, of `once` and `deny`; both when absent, and `deny` always
+   * What is asked; fields that the method does not know reach nobody. Without those that are not marked `?`, and above
+   * 262,144 estimated bytes, it is no question and ends at once, `no_handler`.
+   *
+   * Of an `approval`, which only needs to be an object:
+   * - `tool_id?`, `tool_name?`: the call it is about; an id that was not heard of opens the call under that name
+   * - `command?`, `description?`: texts for people, up to 65,536 UTF-16 units each; a longer one can only be denied
+   * - `choices?`: what may be answered, of `once`, `session`, `always` and `deny`; in a room `once` and `deny`. `deny` always.
+   *   Without it `smart_denied?` and `allow_session?: false` exclude `session`, `allow_permanent?: false` excludes `always`
+   *
+   * Of the others:
+   * - `clarify`: `question`, `choices?`, `multi_select?`; or up to 64 of them as `questions`, each with a `qid` of its own
+   * - `secret`: `env_var`, `prompt?`; `sudo`: `command`; `ask`: `prompt`, `schema?` (of the value, told to clients)
+   * - `vault.*`, `terminal.read`, `window.read`, `preview.read`, `preview.act`, `tour`: anything, handed on
    */
   readonly params: JsonObject;
 }
@@ -31,11 +41,26 @@ export interface Question {
 /** The one outcome of a question. */
 export interface RequestOutcome {
   readonly outcome: RequestOutcomeWord;
-  /** What was answered: `once` or `deny`. Absent when nobody answered. */
+  /** What was answered to an approval. Absent when nobody answered, and of any other question. */
   readonly choice?: string | undefined;
+  /** Why nobody answered; or `rule`: it was approved before, for the session or for good; or a text of who answered. */
   readonly reason?: string | undefined;
   /** Who answered; null when the host did. */
   readonly by: { readonly origin: string } | null;
+}
+
+/** What the one who asked gets: the outcome, and what was answered, which nobody else is told. */
+export interface Answered extends RequestOutcome {
+  /** As the method's schema has it: `{answer}`, `{answers}`, `{value}`. Absent when nobody answered, and of an approval. */
+  readonly result?: JsonObject | undefined;
+  /** The time was over; `result` holds what was answered of several questions until then. */
+  readonly timed_out?: true | undefined;
+}
+
+/** A text for a turn that runs: `steer` adds to what it does, `redirect` has it do this instead. */
+export interface Correction {
+  readonly kind: "steer" | "redirect";
+  readonly text: string;
 }
 
 /** What became of a frame. All but `written` and `held` had no effect and were counted. */
@@ -60,9 +85,12 @@ export type WriteResult =
 
 /** One turn as its runner sees it. */
 export interface Turn {
-  readonly coordinates: Coordinates;
+  readonly turn_id: string;
+  /** Where it belongs in its room; null for a turn of an ordinary session. */
+  readonly coordinates: Coordinates | null;
+  /** Outside rooms the agent itself. */
   readonly member: TurnMember;
-  /** Durable id of the member's session in this thread: the same over its turns. */
+  /** Durable id of the session that it runs on, of a room the member's in this thread: the same over its turns. */
   readonly session: string;
   /** What the member has not seen, oldest first; at least one entry. */
   readonly unseen: readonly TranscriptEntry[];
@@ -73,7 +101,7 @@ export interface Turn {
   /** Puts a frame through the seam. Never throws, never waits. */
   emit(frame: RunnerFrame): WriteResult;
   /** Asks people. Settles exactly once, also when the turn ends first (`cancelled`); never rejects. */
-  ask(question: Question): Promise<RequestOutcome>;
+  ask(question: Question): Promise<Answered>;
 }
 
 /** How a runner says its turn ended. */
@@ -100,6 +128,11 @@ export interface Runner {
    * `turn.signal` is aborted: the host waits `stopGraceMs`, then settles without it.
    */
   run(turn: Turn): Promise<TurnEnd>;
+  /**
+   * Takes a text into a turn that runs, and says whether it did. `turn` is the object that `run` was handed. Without it
+   * such a text waits for the turn's end.
+   */
+  steer?(turn: Turn, correction: Correction): boolean | Promise<boolean>;
   /** Ends processes and frees what is held; safe to call twice. */
   close(): Promise<void>;
 }

@@ -1,12 +1,13 @@
 import type { ActivityEvent, ActivityKind, ActivityPayloads } from "./activity.ts";
 import type { ActivitySink } from "./activity-sink.ts";
-import { kindNumber, type Attempt } from "./attempt.ts";
+import { Attempt, kindNumber } from "./attempt.ts";
 import { cleanPayload, cleanText, type Cleaned } from "./clean.ts";
 import type { Clock } from "./clock.ts";
 import { envelopeBytes, estimateBytes, fitPayload } from "./cut.ts";
 import { deltaAt, type DeltaStream } from "./delta-stream.ts";
 import { withoutEcho } from "./echo.ts";
 import type { Report } from "./errors.ts";
+import type { Execution } from "./execution.ts";
 import { FrameSinks, type FrameSink } from "./frame-sinks.ts";
 import type { Frame, JsonObject, RequestFrame } from "./frames.ts";
 import { limits } from "./options.ts";
@@ -61,35 +62,39 @@ export class Seam {
     return this.#unserialisable;
   }
 
-  /** Hands every frame that leaves, numbered, to `sink`; undone by what it returns. */
-  addFrameSink(sink: FrameSink): () => void {
-    return this.#sinks.add(sink);
+  /**
+   * Hands every frame that leaves, numbered, to `sink`; undone by what it returns.
+   * @param options.hidden false: not those of hidden sessions, which are not built then. Default true
+   */
+  addFrameSink(sink: FrameSink, options: { readonly hidden?: boolean } = {}): () => void {
+    return this.#sinks.add(sink, { hidden: options.hidden ?? true });
   }
 
   /**
    * Puts a frame out. Room activity comes only from frames that are written for an attempt, and only while it is open:
-   * a frame is never taken for another turn's (I2). Frames without an attempt are numbered in their session and pass.
+   * a frame is never taken for another turn's (I2). Frames without an execution are numbered in their session and pass.
+   * @param expiresAt of a request, wall ms; observers are told, clients are not
    */
-  writeJson(frame: Frame, attempt?: Attempt): WriteResult {
+  writeJson(frame: Frame, execution?: Execution, expiresAt: number | null = null): WriteResult {
     try {
-      if (attempt === undefined) return this.#writeOutside(frame);
-      if (attempt.sealed) return this.refuse("late_frame");
+      if (execution === undefined) return this.#writeOutside(frame);
+      if (execution.sealed) return this.refuse("late_frame");
       const named = frame.params.session_id;
-      const session = attempt.session;
+      const session = execution.session;
       const isNamed = named === session.runtimeId || this.#sessions.byRuntimeId(named ?? "") === session;
       if (!isNamed) return this.refuse("unknown_session");
-      if ("id" in frame) return this.#writeRequest(frame, attempt);
+      if ("id" in frame) return this.#writeRequest(frame, execution, expiresAt);
       const { type, payload } = frame.params;
       switch (type) {
         case "message.delta":
-          return this.#writeDelta(attempt, attempt.message, messageDelta, payload);
+          return this.#writeDelta(execution, execution.message, messageDelta, payload);
         case "reasoning.delta":
-          return this.#writeDelta(attempt, attempt.reasoning, reasoningDelta, payload);
+          return this.#writeDelta(execution, execution.reasoning, reasoningDelta, payload);
         case "tool.start":
         case "tool.complete":
-          return this.#writeTool(attempt, type, payload);
+          return this.#writeTool(execution, type, payload);
         default:
-          return this.#writeOther(attempt, type, payload);
+          return this.#writeOther(execution, type, payload);
       }
     } catch (fault) {
       // Every field of a frame is read before anything is numbered, so one that throws had no effect.
@@ -98,25 +103,26 @@ export class Seam {
   }
 
   /** Lets out the text that is held back: text never moves across a frame that is no delta. */
-  flush(attempt: Attempt): void {
-    this.#release(attempt, attempt.message, messageDelta, attempt.message.flush());
-    this.#release(attempt, attempt.reasoning, reasoningDelta, attempt.reasoning.flush());
+  flush(execution: Execution): void {
+    this.#release(execution, execution.message, messageDelta, execution.message.flush());
+    this.#release(execution, execution.reasoning, reasoningDelta, execution.reasoning.flush());
   }
 
   /** Numbers and publishes an event that is no frame: the turn's own, and the outcome of a request. */
   publish<Kind extends ActivityKind>(
-    attempt: Attempt,
+    execution: Execution,
     kind: Kind,
     payload: ActivityPayloads[Kind],
     options: { readonly seq?: number; readonly numbered?: boolean; readonly bytes: number },
   ): void {
+    if (!(execution instanceof Attempt)) return;
     const index = kindNumber(kind);
-    const n = options.numbered === false ? null : attempt.count(index);
+    const n = options.numbered === false ? null : execution.count(index);
     if (!this.#activity.listening) return;
     const { payload: cut, truncated, bytes } = fitPayload(payload as JsonObject, options.bytes);
     const event = {
       v: 1,
-      coordinates: attempt.coordinates,
+      coordinates: execution.coordinates,
       kind,
       n,
       seq: options.seq ?? null,
@@ -124,18 +130,18 @@ export class Seam {
       payload: cut ?? payload,
       ...(truncated === undefined ? {} : { truncated }),
     } as ActivityEvent;
-    this.#activity.push(event, attempt, index, envelopeBytes + bytes);
+    this.#activity.push(event, execution, index, envelopeBytes + bytes);
   }
 
   /** Opens a call that is first heard of in a question. Without effect on one that is known. */
-  mentionTool(attempt: Attempt, toolId: string, name: unknown): void {
-    if (!attempt.sealed && attempt.tool(toolId) === "unknown") this.#openTool(attempt, toolId, name);
+  mentionTool(execution: Execution, toolId: string, name: unknown): void {
+    if (!execution.sealed && execution.tool(toolId) === "unknown") this.#openTool(execution, toolId, name);
   }
 
-  /** Ends an open call in the host's name: `interrupted` at the end of the attempt, `denied` after a refusal. */
-  endTool(attempt: Attempt, toolId: string, outcome: "interrupted" | "denied" | "timeout"): void {
-    if (attempt.tool(toolId) !== "open") return;
-    this.#completeTool(attempt, toolId, { payload: { tool_id: toolId, outcome }, bytes: 64 + toolId.length });
+  /** Ends an open call in the host's name: `interrupted` at the end of the turn, `denied` after a refusal. */
+  endTool(execution: Execution, toolId: string, outcome: "interrupted" | "denied" | "timeout"): void {
+    if (execution.tool(toolId) !== "open") return;
+    this.#completeTool(execution, toolId, { payload: { tool_id: toolId, outcome }, bytes: 64 + toolId.length });
   }
 
   /** A payload as it may leave: JSON, without secrets, shared with nobody. What is no JSON is counted. */
@@ -150,144 +156,157 @@ export class Seam {
     return typeof text === "string" ? cutUnits(cleanText(text, this.#redactor), limits.maxToolIdUnits) : "";
   }
 
+  /** The last frame of a sealed execution, once: what its session emits afterwards is no turn's. */
+  complete(execution: Execution, payload: JsonObject): WriteResult {
+    if (!execution.sealed || execution.settled) return this.refuse("late_frame");
+    execution.settled = true;
+    const { session } = execution;
+    const seq = ++session.seq;
+    if (this.#sinks.takes(session)) {
+      this.#sinks.event(session, execution.mark, "message.complete", seq, this.clean(payload).payload);
+    }
+    if (session.running === execution) session.running = null;
+    return "written";
+  }
+
   /** Counts a frame that had no effect. */
   refuse(reason: Refusal): Refusal {
     return this.#refusals.count(reason);
   }
 
-  #writeDelta(attempt: Attempt, stream: DeltaStream, kind: number, payload: JsonObject | undefined): WriteResult {
+  #writeDelta(execution: Execution, stream: DeltaStream, kind: number, payload: JsonObject | undefined): WriteResult {
     const piece = payload?.["text"];
     if (typeof piece !== "string") return this.refuse("invalid_frame");
     const text = stream.push(piece);
     if (text === "") return "held";
-    this.#release(attempt, stream, kind, text);
+    this.#release(execution, stream, kind, text);
     return "written";
   }
 
-  #release(attempt: Attempt, stream: DeltaStream, kind: number, text: string): void {
+  #release(execution: Execution, stream: DeltaStream, kind: number, text: string): void {
     for (let at = 0; at < text.length;) {
       const part = deltaAt(text, at);
       at += part.length;
       const offset = stream.units;
       stream.release(part);
-      const seq = ++attempt.session.seq;
-      const n = attempt.count(kind);
-      if (!this.#sinks.isEmpty) this.#sinks.event(attempt.session, deltaKind(kind), seq, { text: part });
-      if (!this.#activity.listening) continue;
+      const seq = ++execution.session.seq;
+      const n = execution instanceof Attempt ? execution.count(kind) : 0;
+      if (this.#sinks.takes(execution.session))
+        this.#sinks.event(execution.session, execution.mark, deltaKind(kind), seq, { text: part });
+      if (!this.#activity.listening || !(execution instanceof Attempt)) continue;
       this.#activity.push(
         {
           v: 1,
-          coordinates: attempt.coordinates,
+          coordinates: execution.coordinates,
           kind: deltaKind(kind),
           n,
           seq,
           at: this.#time.now(),
           payload: { text: part, offset },
         },
-        attempt,
+        execution,
         kind,
         envelopeBytes + part.length,
       );
     }
   }
 
-  #writeTool(attempt: Attempt, type: "tool.start" | "tool.complete", payload: unknown): WriteResult {
+  #writeTool(execution: Execution, type: "tool.start" | "tool.complete", payload: unknown): WriteResult {
     const cleaned = this.clean(payload ?? {});
     const toolId = toolIdOf(cleaned.payload);
     if (toolId === undefined) return this.refuse("invalid_frame");
-    const state = attempt.tool(toolId);
+    const state = execution.tool(toolId);
     if (type === "tool.start") {
-      return state === "unknown" ? this.#startTool(attempt, toolId, cleaned) : this.refuse("duplicate_start");
+      return state === "unknown" ? this.#startTool(execution, toolId, cleaned) : this.refuse("duplicate_start");
     }
     if (state === "ended") return this.refuse("duplicate_end");
-    if (state === "unknown" && !this.#openTool(attempt, toolId, cleaned.payload["name"])) {
+    if (state === "unknown" && !this.#openTool(execution, toolId, cleaned.payload["name"])) {
       return this.refuse("invalid_frame");
     }
-    return this.#completeTool(attempt, toolId, cleaned);
+    return this.#completeTool(execution, toolId, cleaned);
   }
 
   /** Opens a call that is first heard of in something else than its start. False at the bound of open calls. */
-  #openTool(attempt: Attempt, toolId: string, name: unknown): boolean {
+  #openTool(execution: Execution, toolId: string, name: unknown): boolean {
     const payload = { tool_id: toolId, name: nameOf({ name }, toolId) };
-    return this.#startTool(attempt, toolId, { payload, bytes: estimateBytes(payload) }) === "written";
+    return this.#startTool(execution, toolId, { payload, bytes: estimateBytes(payload) }) === "written";
   }
 
-  #startTool(attempt: Attempt, toolId: string, cleaned: Omit<Cleaned, "problem">): WriteResult {
+  #startTool(execution: Execution, toolId: string, cleaned: Omit<Cleaned, "problem">): WriteResult {
     const name = nameOf(cleaned.payload, toolId);
-    if (!attempt.openTool({ tool_id: toolId, name, startedAt: this.#clock.monotonic() })) {
+    if (!execution.openTool({ tool_id: toolId, name, startedAt: this.#clock.monotonic() })) {
       return this.refuse("invalid_frame");
     }
-    this.flush(attempt);
-    const seq = ++attempt.session.seq;
-    this.#sinks.event(attempt.session, "tool.start", seq, cleaned.payload);
-    this.publish(attempt, "tool.started", toolStarted(cleaned.payload, name), { seq, bytes: cleaned.bytes });
+    this.flush(execution);
+    const seq = ++execution.session.seq;
+    this.#sinks.event(execution.session, execution.mark, "tool.start", seq, cleaned.payload);
+    this.publish(execution, "tool.started", toolStarted(cleaned.payload, name), { seq, bytes: cleaned.bytes });
     return "written";
   }
 
-  #completeTool(attempt: Attempt, toolId: string, cleaned: Omit<Cleaned, "problem">): WriteResult {
-    const tool = attempt.endTool(toolId);
+  #completeTool(execution: Execution, toolId: string, cleaned: Omit<Cleaned, "problem">): WriteResult {
+    const tool = execution.endTool(toolId);
     if (tool === undefined) return this.refuse("duplicate_end");
-    this.flush(attempt);
+    this.flush(execution);
     const payload = toolCompleted(cleaned.payload, tool, this.#clock.monotonic());
-    const seq = ++attempt.session.seq;
-    if (!this.#sinks.isEmpty) {
-      this.#sinks.event(attempt.session, "tool.complete", seq, {
+    const seq = ++execution.session.seq;
+    if (this.#sinks.takes(execution.session)) {
+      this.#sinks.event(execution.session, execution.mark, "tool.complete", seq, {
         ...cleaned.payload,
         name: payload.name,
         outcome: payload.outcome,
       });
     }
-    this.publish(attempt, "tool.completed", payload, { seq, bytes: cleaned.bytes });
+    this.publish(execution, "tool.completed", payload, { seq, bytes: cleaned.bytes });
     return "written";
   }
 
-  #writeOther(attempt: Attempt, type: string, payload: unknown): WriteResult {
+  #writeOther(execution: Execution, type: string, payload: unknown): WriteResult {
     if (typeof type !== "string" || type === "") return this.refuse("invalid_frame");
     const stamped = isStampedType(type);
-    const cleaned = stamped || !this.#sinks.isEmpty ? this.clean(payload ?? {}) : null;
-    this.flush(attempt);
+    const cleaned = stamped || this.#sinks.takes(execution.session) ? this.clean(payload ?? {}) : null;
+    this.flush(execution);
     const toolId = type === "tool.output_risk" ? toolIdOf(cleaned?.payload) : undefined;
-    if (toolId !== undefined && attempt.tool(toolId) === "unknown") {
-      this.#openTool(attempt, toolId, cleaned?.payload["name"]);
+    if (toolId !== undefined && execution.tool(toolId) === "unknown") {
+      this.#openTool(execution, toolId, cleaned?.payload["name"]);
     }
-    const seq = ++attempt.session.seq;
+    const seq = ++execution.session.seq;
     if (cleaned === null) return "written";
     const told =
-      type === "error" ? withoutEcho(cleaned.payload, (text) => attempt.repeatsReasoning(text)) : cleaned.payload;
+      type === "error" ? withoutEcho(cleaned.payload, (text) => execution.repeatsReasoning(text)) : cleaned.payload;
     const word = stamped ? type : cleanText(type, this.#redactor);
-    this.#sinks.event(attempt.session, word, seq, payload === undefined ? undefined : told);
+    this.#sinks.event(execution.session, execution.mark, word, seq, payload === undefined ? undefined : told);
     if (stamped) {
       const { kind, payload: select } = stampTable[type];
-      this.publish(attempt, kind, select(told), { seq, bytes: cleaned.bytes });
+      this.publish(execution, kind, select(told), { seq, bytes: cleaned.bytes });
     }
     return "written";
   }
 
-  #writeRequest(frame: RequestFrame, attempt: Attempt): WriteResult {
+  #writeRequest(frame: RequestFrame, execution: Execution, expiresAt: number | null): WriteResult {
     const cleaned = this.clean(frame.params);
     const clean = {
       ...frame,
       method: this.word(frame.method),
-      params: { ...cleaned.payload, session_id: attempt.session.runtimeId },
+      params: { ...cleaned.payload, session_id: execution.session.runtimeId },
     };
     const toolId = toolIdOf(clean.params);
-    this.flush(attempt);
-    if (toolId !== undefined && attempt.tool(toolId) === "unknown") {
-      this.#openTool(attempt, toolId, cleaned.payload["tool_name"]);
+    this.flush(execution);
+    if (toolId !== undefined && execution.tool(toolId) === "unknown") {
+      this.#openTool(execution, toolId, cleaned.payload["tool_name"]);
     }
-    this.#sinks.request(attempt.session, clean);
-    const expiresAt = typeof cleaned.payload["expires_at"] === "number" ? cleaned.payload["expires_at"] : null;
-    this.publish(attempt, "request.opened", requestOpened(clean, expiresAt), { bytes: cleaned.bytes });
+    this.#sinks.request(execution.session, clean);
+    this.publish(execution, "request.opened", requestOpened(clean, expiresAt), { bytes: cleaned.bytes });
     return "written";
   }
 
-  /** A frame of no attempt: the host's own, or of a session outside rooms. It is numbered and passes. */
+  /** A frame of no execution: the host's own. It is numbered and passes, with the mark of the turn that runs. */
   #writeOutside(frame: Frame): WriteResult {
     const named = frame.params.session_id;
     const session = named === undefined ? null : this.#sessions.byRuntimeId(named);
     if (session === undefined) return this.refuse("unknown_session");
     if ("id" in frame) {
-      if (this.#sinks.isEmpty) return "written";
+      if (!this.#sinks.takes(session)) return "written";
       const params = { ...this.clean(frame.params).payload, session_id: frame.params.session_id };
       this.#sinks.request(session, { ...frame, method: this.word(frame.method), params });
       return "written";
@@ -295,9 +314,10 @@ export class Seam {
     const { type, payload } = frame.params;
     if (typeof type !== "string" || type === "") return this.refuse("invalid_frame");
     if (session !== null) session.seq++;
-    if (this.#sinks.isEmpty) return "written";
+    if (!this.#sinks.takes(session)) return "written";
     const cleaned = payload === undefined ? undefined : this.clean(payload).payload;
-    this.#sinks.event(session, cleanText(type, this.#redactor), session?.seq, cleaned);
+    const mark = session?.running?.mark ?? null;
+    this.#sinks.event(session, mark, cleanText(type, this.#redactor), session?.seq, cleaned);
     return "written";
   }
 }

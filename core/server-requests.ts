@@ -1,95 +1,54 @@
-import type { ActivityPayloads } from "./activity.ts";
-import type { Attempt } from "./attempt.ts";
+import { approvalChoices, choicesOf } from "./approval-question.ts";
+import { ApprovalRules, approvedCall, type ApprovedCall } from "./approval-rules.ts";
 import type { Clock, IdSource, Undo } from "./clock.ts";
-import { createEmitter, type Emitter } from "./emitter.ts";
-import { messageOf, RoomtapError, type Report } from "./errors.ts";
+import { RoomtapError, type Report } from "./errors.ts";
+import type { Execution } from "./execution.ts";
 import type { JsonObject } from "./frames.ts";
+import type { CancelWord, OpenRequest, RaisedQuestion, WaitingRequest } from "./open-request.ts";
 import { limits } from "./options.ts";
-import type { Question, RequestOutcome } from "./runner.ts";
-import { mask } from "./secret-rules.ts";
+import type { AnswerResult, ApprovalResponse, LockResult, RequestAnswer, RespondResult } from "./request-answers.ts";
+import { writeRequestEvent } from "./request-end.ts";
+import { RequestKeeper, type RequestEvents } from "./request-keeper.ts";
+import { requestKind, type Reading } from "./request-table.ts";
+import type { Answered, Question, RequestOutcome } from "./runner.ts";
 import type { Seam } from "./seam.ts";
+import type { Session } from "./sessions.ts";
 import { toolIdOf } from "./stamp.ts";
-import { cutUnits } from "./utf8.ts";
 
-/** Why a request ended without an answer. */
-export type CancelWord =
-  | "timeout"
-  | "interrupted"
-  | "session_closed"
-  | "shutdown"
-  | "no_handler"
-  | "too_many_requests"
-  | "runner_lost";
-
-/** A question that waits, with what is needed to answer it by exact id. */
-export interface OpenRequest {
-  readonly id: string;
-  readonly request_id: string;
-  readonly method: string;
-  readonly attempt: Attempt;
-  /** As it left the seam: redacted. */
-  readonly params: JsonObject;
+/** What requests are made of. */
+export interface ServerRequestsParts {
+  readonly seam: Seam;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** Hears of listeners that threw, and of approval rules that could not be kept. */
+  readonly report: Report;
+  /** Told of what was answered to a question for a secret, before its agent is. It must not throw. */
+  readonly onSecret?: ((secret: string) => void) | undefined;
 }
 
-/** What became of an answer. Only `ok` had an effect; `already_resolved` tells the outcome that stands. */
-export type AnswerResult =
-  | { readonly status: "ok" | "already_resolved"; readonly outcome: RequestOutcome }
-  | { readonly status: "unknown_request" };
-
-/** What listeners in process are told. */
-export interface RequestEvents extends Record<string, unknown> {
-  readonly opened: OpenRequest;
-  readonly resolved: { readonly request: OpenRequest; readonly outcome: RequestOutcome };
-}
-
-/** A call that waits for the outcome of a request. */
-interface Waiter {
-  readonly toolId: string | undefined;
-  readonly settle: (outcome: RequestOutcome) => void;
-}
-
-interface Waiting extends OpenRequest {
-  readonly choices: readonly string[];
-  /** What an equal question has, too; null when none is equal. */
-  readonly likeness: string | null;
-  /** At least one: each equal question that was asked meanwhile is one more. */
-  readonly waiters: Waiter[];
-  /** Monotonic ms; Infinity when it never expires. */
-  readonly dueAt: number;
-  readonly stopTimer: Undo;
-}
-
-/** What a member of a room may be answered; a wider scope is a rule of the room that has to be stored first. */
-const roomChoices = ["once", "deny"] as const;
-
-/** Fields of an approval that reach people. Nothing else that an agent puts beside its question does. */
-const approvalFields = ["tool_name", "command", "description"] as const;
+/** The choices that make a rule, the wider one first. */
+const ruleWords = ["always", "session"] as const;
 
 /**
  * Questions of agents to people. Each has exactly one outcome, decided in one place: the first answer, the expiry, or the
- * end of its attempt (I9); later answers learn which it was. Equal questions of a session, for one tool and command, are
- * one request: its outcome is that of each call. Bounds: 32 calls that wait per session, 1,024 requests per process, 64 Ki
- * characters of command and of description (more can only be denied), 1,024 outcomes kept for 10 minutes.
+ * end of its turn (I9); later answers learn which it was. Equal approvals of a session are one request: its outcome is that
+ * of each call. Bounds: 32 calls that wait per session, 1,024 requests per process, 64 Ki characters of command and of
+ * description (more can only be denied), 1,024 outcomes kept for 10 minutes.
  */
 export class ServerRequests {
+  /** What was approved for longer than one call. */
+  readonly rules: ApprovalRules;
   readonly #seam: Seam;
-  readonly #clock: Clock;
-  readonly #ids: IdSource;
-  readonly #events: Emitter<RequestEvents>;
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #outcomes = new Map<string, { readonly outcome: RequestOutcome; readonly at: number }>();
+  readonly #onSecret: (secret: string) => void;
+  readonly #keeper: RequestKeeper;
   #refusedAnswers = 0;
+  #refusedQuestions = 0;
 
-  /** @param parts.report hears of listeners that threw */
-  constructor(parts: { readonly seam: Seam; readonly clock: Clock; readonly ids: IdSource; readonly report: Report }) {
+  constructor(parts: ServerRequestsParts) {
     this.#seam = parts.seam;
-    this.#clock = parts.clock;
-    this.#ids = parts.ids;
-    this.#events = createEmitter((fault) => {
-      // Whoever was to be told knows nothing of it; requests can be listed and answered all the same.
-      const message = `a listener to requests failed: ${messageOf(fault)}`;
-      parts.report({ code: "request_listener_threw", message, cause: fault });
-    });
+    this.#onSecret = parts.onSecret ?? (() => undefined);
+    this.rules = new ApprovalRules(parts.report);
+    this.#keeper = new RequestKeeper(parts);
   }
 
   /**
@@ -97,213 +56,242 @@ export class ServerRequests {
    * (`resolved`). A listener that throws or rejects is reported. Undone by what it returns.
    */
   on<Name extends "opened" | "resolved">(name: Name, listener: (event: RequestEvents[Name]) => unknown): Undo {
-    return this.#events.on(name, listener);
+    return this.#keeper.events.on(name, listener);
   }
 
-  /** Answers that had no effect: they came too late, or named no request that is known. */
+  /**
+   * Asks, when a request was answered, whether somebody else has it before them: then it is withdrawn as well.
+   * @param isShown must not throw
+   */
+  presentBy(isShown: (request: OpenRequest) => boolean): Undo {
+    const { presenters } = this.#keeper;
+    presenters.add(isShown);
+    return () => void presenters.delete(isShown);
+  }
+
+  /** Answers that had no effect: they came too late, named no request that is known, or did not fit it. */
   get refusedAnswers(): number {
     return this.#refusedAnswers;
   }
 
-  /**
-   * Opens a request for an attempt, or joins an equal one, and gives its one outcome. Never rejects: at a bound, and for
-   * an attempt that has ended, it is cancelled at once.
-   * @throws RoomtapError `invalid_params` for a lifetime that is not above 0
-   */
-  ask(attempt: Attempt, question: Question, lifetimeMs: number = limits.approvalLifetimeMs): Promise<RequestOutcome> {
-    if (!(lifetimeMs > 0)) throw new RoomtapError("invalid_params", `a lifetime is above 0 ms, got ${lifetimeMs}`);
-    if (attempt.sealed) return Promise.resolve(cancelled("interrupted"));
-    if (!this.#hasRoom(attempt)) return Promise.resolve(cancelled("too_many_requests"));
-    const { payload } = this.#seam.clean(question.params);
-    const { fields, choices } = asked(payload);
-    const toolId = toolIdOf(payload);
-    const method = this.#seam.word(question.method);
-    const likeness = likenessOf(method, payload, choices);
-    const equal = likeness === null ? undefined : this.#equalTo(likeness, attempt);
-    if (equal !== undefined) return this.#join(equal, toolId);
-    const id = `srq-${this.#ids.hex(6)}`;
-    const request_id = `apr-${this.#ids.hex(6)}`;
-    const expires_at = lifetimeMs < Infinity ? this.#clock.now() + lifetimeMs : null;
-    const params = {
-      session_id: attempt.session.runtimeId,
-      request_id,
-      ...fields,
-      choices,
-      ...(expires_at === null ? {} : { expires_at }),
-    };
-    return new Promise((settle) => {
-      const dueAt = this.#clock.monotonic() + lifetimeMs;
-      const stopTimer = this.#clock.after(lifetimeMs, () => void this.#expire(request));
-      const waiters = [{ toolId, settle }];
-      const told = { id, request_id, method, attempt, params };
-      const request: Waiting = { ...told, choices, likeness, waiters, dueAt, stopTimer };
-      this.#waiting.set(id, request);
-      this.#seam.writeJson({ jsonrpc: "2.0", id, method, params }, attempt);
-      this.#events.emit("opened", request);
-    });
+  /** Questions that nobody was asked: by no known method, without a text, too large, or at a bound. */
+  get refusedQuestions(): number {
+    return this.#refusedQuestions;
   }
 
   /**
-   * Answers by exact id, the `srq-` one or the approval's own. `ok` is said only when a waiter took the answer. A choice
-   * that was not offered is `deny`.
+   * Opens a request for a turn, joins an equal one, or finds it approved before, and gives its one outcome. Never rejects:
+   * at a bound (`too_many_requests`), for a turn that has ended (`interrupted`), and when its method is unknown or its
+   * params make no question of it (`no_handler`), it is cancelled at once and nobody hears of it.
+   * @param lifetimeMs above 0, up to Infinity; default: as `requestTable` has it
+   * @throws RoomtapError `invalid_params` for a lifetime that is not above 0
+   */
+  ask(execution: Execution, question: Question, lifetimeMs?: number): Promise<Answered> {
+    if (lifetimeMs !== undefined && !(lifetimeMs > 0)) {
+      throw new RoomtapError("invalid_params", `a lifetime is above 0 ms, got ${lifetimeMs}`);
+    }
+    if (execution.sealed) return Promise.resolve(cancelled("interrupted"));
+    const raised = this.#raise(execution, question);
+    if (raised === null) return this.#refuse("no_handler");
+    const { session } = execution;
+    const rule = this.#ruleFor(session, raised.call, raised.shown);
+    if (rule !== null) {
+      this.#mention(raised);
+      return Promise.resolve(byRule(rule));
+    }
+    if (!this.#keeper.hasRoom(session)) return this.#refuse("too_many_requests");
+    const equal = this.#keeper.equalTo(raised.likeness, session);
+    if (equal === undefined) return this.#keeper.open(raised, lifetimeMs ?? raised.kind.lifetimeMs);
+    this.#mention(raised);
+    return new Promise((settle) => equal.waiters.push({ toolId: raised.toolId, settle }));
+  }
+
+  /**
+   * Answers by exact id, the `srq-` one or the approval's own. `ok` is said only when a waiter took the answer. An approval
+   * without a choice, or with one that it does not offer, is denied.
    * @param by the origin of who answers; null when the host does
    */
-  answer(id: string, answer: { readonly choice?: unknown; readonly reason?: string }, by: string | null): AnswerResult {
-    const request = this.#find(id);
-    if (request !== undefined && this.#isDue(request)) this.#expire(request);
-    if (request === undefined || !this.#waiting.has(request.id)) {
+  answer(id: string, answer: RequestAnswer, by: string | null): AnswerResult {
+    const request = this.#keeper.current(id);
+    if (request === undefined) return this.#late(id);
+    const { kind, shown } = request.raised;
+    const { result = answer.choice === undefined ? undefined : { [kind.textKey]: answer.choice } } = answer;
+    const reading = kind.read(result, shown);
+    if (reading === null) {
       this.#refusedAnswers++;
-      this.#forgetOld();
-      const known = this.#outcomes.get(id);
-      return known === undefined
-        ? { status: "unknown_request" }
-        : { status: "already_resolved", outcome: known.outcome };
+      return { status: "invalid_answer" };
     }
-    const choice = request.choices.find((word) => word === answer.choice) ?? "deny";
-    const outcome: RequestOutcome = {
-      outcome: choice === "deny" ? "denied" : "answered",
-      choice,
-      ...(answer.reason === undefined ? {} : { reason: answer.reason }),
-      by: by === null ? null : { origin: by },
-    };
-    this.#resolve(request, outcome);
+    const outcome = this.#conclude(request, reading, by, answer.reason);
+    if (reading.all === true && reading.choice !== undefined) this.#answerAll(request.session, reading.choice, by);
     return { status: "ok", outcome };
   }
 
-  /** Open requests, oldest first, of one attempt or of all. */
-  open(attempt?: Attempt): readonly OpenRequest[] {
-    for (const request of this.#waiting.values()) if (this.#isDue(request)) this.#expire(request);
-    const all = [...this.#waiting.values()];
-    return attempt === undefined ? all : all.filter((request) => request.attempt === attempt);
+  /** Answers one approval by its exact id, or all that wait in a session. There is no "oldest". */
+  respond(response: ApprovalResponse, by: string | null): RespondResult {
+    const { session, request_id, all = false, choice = "deny" } = response;
+    if (!approvalChoices.some((word) => word === choice)) return { status: "invalid_choice" };
+    const known = request_id === undefined ? undefined : this.known(request_id);
+    if (all) {
+      const within = session ?? known?.session;
+      if (within === undefined) return { status: "unknown_request" };
+      const resolved = this.#answerAll(within, choice, by);
+      return resolved === 0 ? { status: "already_resolved", resolved } : { status: "ok", resolved };
+    }
+    if (request_id === undefined) return { status: "request_id_required" };
+    const isElsewhere = session !== null && known?.session !== session;
+    if (known?.method !== "approval" || isElsewhere) return { status: "unknown_request" };
+    const request = this.#keeper.current(request_id);
+    if (request !== undefined && !choicesOf(request.params).includes(choice)) return { status: "invalid_choice" };
+    const result = this.answer(request_id, { choice }, by);
+    if (!("outcome" in result)) return { status: "unknown_request" };
+    const { outcome } = result;
+    return result.status === "ok"
+      ? { status: "ok", resolved: 1, outcome }
+      : { status: "already_resolved", resolved: 0, outcome };
   }
 
-  /** Ends all open requests of an attempt, oldest first. Returns how many there were. */
-  cancelAll(attempt: Attempt, reason: CancelWord): number {
-    const open = this.open(attempt);
-    for (const { id } of open) {
-      const request = this.#waiting.get(id);
-      if (request !== undefined) this.#resolve(request, cancelled(reason));
+  /**
+   * Answers one of several questions. It may be changed until each has an answer: the last one resolves the request.
+   * @param id the `srq-` one
+   */
+  lock(id: string, questionId: string, answer: string, by: string | null): LockResult {
+    const request = this.#keeper.current(id);
+    if (request === undefined) {
+      const late = this.#late(id);
+      return "outcome" in late ? { ...late, remaining: [] } : late;
     }
+    if (answer.length > limits.maxAnswerUnits) return { status: "invalid_answer" };
+    const { locks, execution, method } = request;
+    if (locks === null || !locks.lock(questionId, answer)) return { status: "unknown_question" };
+    const { remaining } = locks;
+    if (remaining.length === 0) {
+      this.#conclude(request, { result: { answers: {} } }, by);
+      return { status: "ok", remaining };
+    }
+    const { payload } = this.#seam.clean({ id: request.id, method, answers: locks.answers });
+    request.answers = payload["answers"] as JsonObject;
+    writeRequestEvent(this.#seam, execution, "request.update", payload);
+    return { status: "ok", remaining };
+  }
+
+  /** Open requests, oldest first, of one execution, of one session or of all. */
+  open(of?: Execution | Session): readonly OpenRequest[] {
+    return this.#keeper.of(of);
+  }
+
+  /** The open request of this id, its own or that of the approval. */
+  find(id: string): OpenRequest | undefined {
+    return this.#keeper.current(id);
+  }
+
+  /** What decides who may answer or hear of a request, open or resolved; undefined when its id names none. */
+  known(id: string): Pick<OpenRequest, "method" | "session" | "coordinates"> | undefined {
+    return this.#keeper.current(id) ?? this.#keeper.outcomeOf(id);
+  }
+
+  /** Ends one request without an answer. False when it is not open. */
+  cancel(id: string, reason: CancelWord): boolean {
+    const request = this.#keeper.current(id);
+    if (request === undefined) return false;
+    this.#keeper.resolve(request, cancelled(reason));
+    return true;
+  }
+
+  /** Ends all open requests of an execution or of a session, oldest first. Returns how many there were. */
+  cancelAll(of: Execution | Session, reason: CancelWord): number {
+    const open = this.#keeper.of(of);
+    for (const request of open) this.#keeper.resolve(request, cancelled(reason));
     return open.length;
   }
 
-  #hasRoom(attempt: Attempt): boolean {
-    this.open();
-    let ofSession = 0;
-    for (const request of this.#waiting.values()) {
-      if (request.attempt.session === attempt.session) ofSession += request.waiters.length;
+  /** null for what is no question. */
+  #raise(execution: Execution, question: Question): RaisedQuestion | null {
+    // An agent may be anybody's JavaScript.
+    if (typeof question !== "object" || question === null) return null;
+    const method = this.#seam.word(question.method);
+    const kind = requestKind(method);
+    const { payload } = this.#seam.clean(question.params);
+    const shown = kind?.show(payload, execution.session.roomPlumbing) ?? null;
+    if (kind === undefined || shown === null) return null;
+    if (method !== "approval") return { execution, kind, method, shown, call: null, likeness: null, toolId: undefined };
+    const call = approvedCall(shown);
+    const likeness = call === null ? null : JSON.stringify([call.tool_name, call.command, choicesOf(shown)]);
+    return { execution, kind, method, shown, call, likeness, toolId: toolIdOf(shown) };
+  }
+
+  #refuse(reason: CancelWord): Promise<Answered> {
+    this.#refusedQuestions++;
+    return Promise.resolve(cancelled(reason));
+  }
+
+  /** A call that is first heard of in an approval is opened, although nobody is asked anew. */
+  #mention({ execution, toolId, shown }: RaisedQuestion): void {
+    if (toolId !== undefined) this.#seam.mentionTool(execution, toolId, shown["tool_name"]);
+  }
+
+  /** How far a call was approved before, if the approval offers that. */
+  #ruleFor(session: Session, call: ApprovedCall | null, shown: JsonObject): "session" | "always" | null {
+    if (call === null) return null;
+    const offered = choicesOf(shown);
+    return ruleWords.find((word) => offered.includes(word) && this.rules.covers(word, session, call)) ?? null;
+  }
+
+  #late(
+    id: string,
+  ):
+    | { readonly status: "already_resolved"; readonly outcome: RequestOutcome }
+    | { readonly status: "unknown_request" } {
+    this.#refusedAnswers++;
+    const kept = this.#keeper.outcomeOf(id);
+    return kept === undefined ? { status: "unknown_request" } : { status: "already_resolved", outcome: kept.outcome };
+  }
+
+  #answerAll(session: Session, choice: string, by: string | null): number {
+    let resolved = 0;
+    for (const { id, method, params } of this.#keeper.of(session)) {
+      // A rule that the one before left may have resolved it.
+      const request = this.#keeper.current(id);
+      if (method !== "approval" || request === undefined || !choicesOf(params).includes(choice)) continue;
+      this.#conclude(request, { choice }, by);
+      resolved++;
     }
-    return this.#waiting.size < limits.maxOpenRequests && ofSession < limits.maxOpenRequestsPerSession;
+    return resolved;
   }
 
-  #equalTo(likeness: string, { session }: Attempt): Waiting | undefined {
-    for (const request of this.#waiting.values()) {
-      if (request.likeness === likeness && request.attempt.session === session) return request;
+  /** Ends a request by an answer, and with it those that a rule which it leaves answers too. */
+  #conclude(request: WaitingRequest, reading: Reading, by: string | null, reason?: string): RequestOutcome {
+    const { session, locks, raised } = request;
+    const { choice, result } = reading;
+    const outcome: RequestOutcome = {
+      outcome: choice === "deny" ? "denied" : "answered",
+      ...(choice === undefined ? {} : { choice }),
+      ...(reason === undefined ? {} : { reason }),
+      by: by === null ? null : { origin: by },
+    };
+    const value = result?.["value"];
+    if (raised.kind.isSecret && typeof value === "string") this.#onSecret(value);
+    const answers = result?.["answers"] as JsonObject | undefined;
+    this.#keeper.resolve(request, outcome, locks === null ? result : { answers: locks.over(answers) });
+    const rule = ruleWords.find((word) => word === choice);
+    if (rule !== undefined && raised.call !== null) {
+      this.rules.add(rule, session, raised.call);
+      this.#applyRules();
     }
-    return undefined;
-  }
-
-  /** One more call waits for the request; a tool that is first heard of here is opened. */
-  #join({ attempt, params, waiters }: Waiting, toolId: string | undefined): Promise<RequestOutcome> {
-    if (toolId !== undefined) this.#seam.mentionTool(attempt, toolId, params["tool_name"]);
-    return new Promise((settle) => waiters.push({ toolId, settle }));
-  }
-
-  #find(id: string): Waiting | undefined {
-    const direct = this.#waiting.get(id);
-    if (direct !== undefined || !id.startsWith("apr-")) return direct;
-    for (const request of this.#waiting.values()) if (request.request_id === id) return request;
-    return undefined;
-  }
-
-  #isDue(request: Waiting): boolean {
-    return this.#clock.monotonic() >= request.dueAt;
-  }
-
-  #expire(request: Waiting): RequestOutcome {
-    const known = this.#outcomes.get(request.id);
-    if (known !== undefined) return known.outcome;
-    const outcome: RequestOutcome = { outcome: "expired", reason: "timeout", by: null };
-    this.#resolve(request, outcome);
     return outcome;
   }
 
-  /** The one place where a request ends. */
-  #resolve(request: Waiting, outcome: RequestOutcome): void {
-    if (!this.#waiting.delete(request.id)) return;
-    request.stopTimer();
-    this.#remember(request, outcome);
-    const { id, request_id, method, attempt } = request;
-    if (outcome.outcome === "cancelled" || outcome.outcome === "expired") {
-      this.#write(attempt, "request.cancel", { id, method, reason: outcome.reason });
-    }
-    // The reason is a text of whoever answered: it leaves like any other.
-    const { payload, bytes } = this.#seam.clean({ id, request_id, method, ...outcome });
-    this.#write(attempt, "request.resolved", payload);
-    this.#seam.publish(attempt, "request.resolved", payload as unknown as ActivityPayloads["request.resolved"], {
-      bytes,
-    });
-    for (const { toolId } of request.waiters) {
-      if (toolId !== undefined && outcome.outcome === "denied") this.#seam.endTool(attempt, toolId, "denied");
-      if (toolId !== undefined && outcome.outcome === "expired") this.#seam.endTool(attempt, toolId, "timeout");
-    }
-    this.#events.emit("resolved", { request, outcome });
-    for (const { settle } of request.waiters) settle(outcome);
-  }
-
-  #write(attempt: Attempt, type: string, payload: JsonObject): void {
-    const params = { type, session_id: attempt.session.runtimeId, payload };
-    this.#seam.writeJson({ jsonrpc: "2.0", method: "event", params }, attempt);
-  }
-
-  #remember(request: Waiting, outcome: RequestOutcome): void {
-    const at = this.#clock.monotonic();
-    this.#outcomes.set(request.id, { outcome, at });
-    this.#outcomes.set(request.request_id, { outcome, at });
-    this.#forgetOld();
-  }
-
-  #forgetOld(): void {
-    const oldest = this.#clock.monotonic() - limits.keptOutcomeMs;
-    for (const [id, { at }] of this.#outcomes) {
-      // Two ids name each outcome.
-      if (at >= oldest && this.#outcomes.size <= limits.maxKeptOutcomes * 2) return;
-      this.#outcomes.delete(id);
+  #applyRules(): void {
+    for (const request of this.#keeper.of()) {
+      const rule = this.#ruleFor(request.session, request.raised.call, request.params);
+      if (rule !== null) this.#keeper.resolve(request, byRule(rule));
     }
   }
 }
 
-/**
- * What equal questions have in common. Without a command nobody can tell what is asked; and two that are masked look
- * alike and may differ: nothing is equal to them.
- */
-function likenessOf(method: string, { tool_name, command }: JsonObject, choices: readonly string[]): string | null {
-  if (typeof command !== "string" || command.includes(mask)) return null;
-  return JSON.stringify([method, tool_name, command, choices]);
+function byRule(choice: "session" | "always"): RequestOutcome {
+  return { outcome: "answered", choice, reason: "rule", by: null };
 }
 
 function cancelled(reason: CancelWord): RequestOutcome {
   return { outcome: "cancelled", reason, by: null };
-}
-
-/** Of a question's params, what people get to see and may answer. */
-function asked(params: JsonObject): { readonly fields: JsonObject; readonly choices: readonly string[] } {
-  const fields: Record<string, string> = {};
-  const toolId = toolIdOf(params);
-  if (toolId !== undefined) fields["tool_id"] = toolId;
-  let whole = true;
-  for (const field of approvalFields) {
-    const text = params[field];
-    if (typeof text !== "string") continue;
-    fields[field] = cutUnits(text, limits.maxApprovalTextUnits);
-    whole &&= text.length <= limits.maxApprovalTextUnits;
-  }
-  // Nobody can agree to what nobody can read.
-  return { fields, choices: whole ? offered(params["choices"]) : ["deny"] };
-}
-
-/** What may be answered: the agent's choices as far as a room allows them; `deny` always. */
-function offered(choices: unknown): readonly string[] {
-  if (!Array.isArray(choices)) return roomChoices;
-  return roomChoices.filter((choice) => choice === "deny" || choices.includes(choice));
 }

@@ -1,5 +1,5 @@
 import { toolOutcomes, type ActivityPayloads, type ToolOutcome } from "./activity.ts";
-import type { OpenTool } from "./attempt.ts";
+import type { OpenTool } from "./execution.ts";
 import type { JsonObject, RequestFrame } from "./frames.ts";
 import { limits } from "./options.ts";
 import { cutUnits } from "./utf8.ts";
@@ -80,13 +80,25 @@ export function outcomeOf(value: unknown): ToolOutcome {
   return toolOutcomes.find((outcome) => outcome === value) ?? "unknown";
 }
 
+const requestFields = [
+  "request_id",
+  "tool_id",
+  "command",
+  "description",
+  "question",
+  "questions",
+  "prompt",
+  "env_var",
+  "choices",
+] as const;
+
 /** A fixed list of fields and no others: nothing else that an agent puts beside its question reaches anybody. */
 export function requestOpened(frame: RequestFrame, expiresAt: number | null): ActivityPayloads["request.opened"] {
   const { id, method, params } = frame;
   return {
     id,
     method,
-    ...(pick(params, ["request_id", "tool_id", "command", "description", "question", "choices"]) as object),
+    ...(pick(params, requestFields) as object),
     expires_at: expiresAt,
   };
 }

@@ -7,17 +7,20 @@ import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import { makeCoordinates, type Coordinates } from "./coordinates.ts";
 import { estimateBytes } from "./cut.ts";
 import { reportLater, RoomtapError, type Report } from "./errors.ts";
-import { isHostType, type RunnerFrame } from "./frames.ts";
+import { Execution } from "./execution.ts";
+import { isHostType, type JsonObject, type RunnerFrame } from "./frames.ts";
 import { KeptTexts } from "./kept-texts.ts";
+import type { CancelWord } from "./open-request.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
 import type { WriteResult } from "./runner.ts";
 import { Seam } from "./seam.ts";
-import { ServerRequests, type CancelWord } from "./server-requests.ts";
-import { SessionRegistry } from "./sessions.ts";
+import { ServerRequests } from "./server-requests.ts";
+import { SessionRegistry, type Session } from "./sessions.ts";
+import type { TurnSource } from "./turn-source.ts";
 
-/** What an attempt was when it was sealed: the numbers and the text that its settled row needs. */
+/** What an execution was when it was sealed: the numbers and the text that its end is told with. */
 export interface Sealed {
-  /** `n` of the `turn.settled` event to come. */
+  /** `n` of the `turn.settled` event to come; 0 outside rooms. */
   readonly activity_count: number;
   /** The text that was streamed, or its first 1,048,576 units. */
   readonly text: string;
@@ -56,7 +59,8 @@ export class Tap {
     const { activity } = options;
     const report = cleanReport(reportLater(options.report ?? (() => undefined), clock), this.#redactor);
     this.seam = new Seam({ clock, sessions: this.sessions, redactor: this.#redactor, activity, report });
-    this.requests = new ServerRequests({ seam: this.seam, clock, ids, report });
+    const onSecret = (secret: string): void => learn(secret, this.#redactor);
+    this.requests = new ServerRequests({ seam: this.seam, clock, ids, report, onSecret });
   }
 
   /**
@@ -65,16 +69,23 @@ export class Tap {
    */
   begin(coordinates: Coordinates, durableSessionId: string, origin: string | null): Attempt {
     const session = this.sessions.open(durableSessionId, { roomPlumbing: true });
-    if (session.attempt !== null) {
-      throw new RoomtapError(
-        "session_busy",
-        `session ${durableSessionId} already runs ${session.attempt.coordinates.turn_id}`,
-      );
-    }
+    refuseBusy(session);
     const bound = Object.isFrozen(coordinates) ? coordinates : makeCoordinates(coordinates);
     const attempt = new Attempt(bound, session, origin, this.#redactor);
-    session.attempt = attempt;
+    session.running = attempt;
     return attempt;
+  }
+
+  /**
+   * Binds a turn to an ordinary session, in the step that decides that it runs: from here to its last frame every event
+   * of the session carries who claimed it.
+   * @throws RoomtapError `session_busy` while another turn runs there
+   */
+  claim(session: Session, turn: { readonly id: string; readonly source: TurnSource }): Execution {
+    refuseBusy(session);
+    const execution = new Execution(session, turn, this.#redactor);
+    session.running = execution;
+    return execution;
   }
 
   /** Tells that the turn began. Call it when the row is durable and before the runner. */
@@ -84,36 +95,45 @@ export class Tap {
     this.seam.publish(attempt, "turn.started", told, { bytes: masked.bytes });
   }
 
-  /** Puts out a frame of the attempt's runner. A type that only the host builds is refused. Never throws. */
-  emit(attempt: Attempt, frame: RunnerFrame): WriteResult {
+  /** Puts out a frame of the turn's runner. A type that only the host builds is refused. Never throws. */
+  emit(execution: Execution, frame: RunnerFrame): WriteResult {
     try {
-      const { type, payload } = frame;
-      if (isHostType(type) && !attempt.sealed) return this.seam.refuse("invalid_frame");
-      const params = { type, session_id: attempt.session.runtimeId, payload };
-      return this.seam.writeJson({ jsonrpc: "2.0", method: "event", params }, attempt);
+      if (isHostType(frame.type, !execution.session.roomPlumbing) && !execution.sealed)
+        return this.seam.refuse("invalid_frame");
+      return this.write(execution, frame);
     } catch {
       // A frame that is none, or whose own getters throw.
       return this.seam.refuse("invalid_frame");
     }
   }
 
+  /** Puts out a frame that the host builds for the turn: how it began, what steered it. Never throws. */
+  write(execution: Execution, { type, payload }: RunnerFrame): WriteResult {
+    const params = { type, session_id: execution.session.runtimeId, payload };
+    return this.seam.writeJson({ jsonrpc: "2.0", method: "event", params }, execution);
+  }
+
   /**
-   * Closes the attempt: held text leaves, open requests are cancelled, open calls end `interrupted`; every later frame is
-   * late. It frees the session for the next attempt. Sealed again, it is only told once more what it was, its text as far as
+   * Closes the execution: open requests are cancelled, open calls end `interrupted`, held text leaves; every later frame is
+   * late. An attempt frees its session for the next one; another turn does so with its last frame. Sealed again, it is only told once more what it was, its text as far as
    * that is still kept.
    */
-  seal(attempt: Attempt, reason: CancelWord): Sealed {
-    if (!attempt.sealed) {
-      this.requests.cancelAll(attempt, reason);
-      for (const tool of [...attempt.openTools]) this.seam.endTool(attempt, tool.tool_id, "interrupted");
-      this.seam.flush(attempt);
-      attempt.seal();
-      attempt.session.attempt = null;
-      this.#keptTexts.add(attempt);
+  seal(execution: Execution, reason: CancelWord): Sealed {
+    if (!execution.sealed) {
+      this.requests.cancelAll(execution, reason);
+      for (const tool of [...execution.openTools]) this.seam.endTool(execution, tool.tool_id, "interrupted");
+      this.seam.flush(execution);
+      execution.seal();
+      if (execution instanceof Attempt) execution.session.running = null;
+      this.#keptTexts.add(execution);
     }
-    const { text } = attempt.message;
-    const next = attempt.settled ? attempt.n : attempt.n + 1;
-    return { activity_count: next, text, cut: text.length < attempt.message.units };
+    const { text } = execution.message;
+    return { activity_count: nextEvent(execution), text, cut: text.length < execution.message.units };
+  }
+
+  /** Tells that a turn outside rooms ended, once: its last frame. Call it when the end is stored. */
+  complete(execution: Execution, payload: JsonObject): WriteResult {
+    return this.seam.complete(execution, payload);
   }
 
   /** Tells that the turn ended, once. Call it when the row is durable. Its event is the attempt's last. */
@@ -129,14 +149,33 @@ export class Tap {
     this.seam.publish(attempt, "turn.settled", told, { bytes: estimateBytes(told), numbered });
   }
 
-  /** An error's text as it may stand in a row; "" when it repeats the attempt's reasoning, which not everybody may see. */
-  cleanError(attempt: Attempt, text: string): string {
+  /** An error's text as it may stand in a row; "" when it repeats the turn's reasoning, which not everybody may see. */
+  cleanError(execution: Execution, text: string): string {
     const clean = this.clean(text);
-    return attempt.repeatsReasoning(clean) ? "" : clean;
+    return execution.repeatsReasoning(clean) ? "" : clean;
   }
 
   /** A text as it may leave: well formed, secrets masked. */
   clean(text: string): string {
     return cleanText(text, this.#redactor);
   }
+}
+
+/** Has a secret that a person typed masked from now on. */
+function learn(secret: string, redactor: Redactor): void {
+  try {
+    redactor.addLiterals([secret]);
+  } catch {
+    // Too short, too long or one too many to be found in texts: it leaves by its key or its prefix at most.
+  }
+}
+
+function refuseBusy({ durableId, running }: Session): void {
+  if (running === null) return;
+  throw new RoomtapError("session_busy", `session ${durableId} already runs ${running.turnId}`);
+}
+
+function nextEvent(execution: Execution): number {
+  if (!(execution instanceof Attempt)) return 0;
+  return execution.settled ? execution.n : execution.n + 1;
 }

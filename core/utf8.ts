@@ -39,3 +39,10 @@ export function cutUtf8(text: string, maxBytes: number): string {
   const { read, written } = encoder.encodeInto(head, bytes);
   return read >= text.length ? text : decoder.decode(bytes.subarray(0, written));
 }
+
+/** Code points of a well-formed text. */
+export function codePointCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}

@@ -13,8 +13,11 @@ import type { QueueBounds } from "./queue.ts";
 /** What becomes of an event of a kind, by filter, grants and level. */
 export type Treatment = "skip" | "pass" | "meta" | "withhold";
 
+/** The same, where only the event says: of an approval its `request.*` come at `meta`, of other questions they pass. */
+export type KindTreatment = Treatment | "meta_of_approval";
+
 /** By the kind's number: what this consumer asked for, as far as it was granted. */
-export function treatmentsOf(options: ConsumerOptions): readonly Treatment[] {
+export function treatmentsOf(options: ConsumerOptions): readonly KindTreatment[] {
   const { kinds } = options;
   const grants: ReadonlySet<Grant> = new Set(options.grants);
   const level: PayloadLevel = options.payload ?? "standard";
@@ -22,8 +25,8 @@ export function treatmentsOf(options: ConsumerOptions): readonly Treatment[] {
     if (kinds !== undefined && !kinds.includes(kind)) return "skip";
     const { grant }: KindEntry = kindTable[kind];
     if (grant === "reasoning" && !grants.has("reasoning")) return "withhold";
-    if (level === "meta" || (grant === "approvals" && !grants.has("approvals"))) return "meta";
-    return "pass";
+    if (level === "meta") return "meta";
+    return grant === "approvals" && !grants.has("approvals") ? "meta_of_approval" : "pass";
   });
 }
 

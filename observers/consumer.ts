@@ -11,7 +11,7 @@ import {
   type Report,
 } from "../core/index.ts";
 import { isDelta } from "./coalesce.ts";
-import { boundsOf, treatmentsOf, type Treatment } from "./consumer-options.ts";
+import { boundsOf, treatmentsOf, type KindTreatment, type Treatment } from "./consumer-options.ts";
 import { HandlerCalls, type Failure } from "./handler-calls.ts";
 import { Healing } from "./healing.ts";
 import type { ConsumerOptions, ConsumerStats } from "./observer.ts";
@@ -44,7 +44,7 @@ export class Consumer implements Losses {
   readonly #bounds: QueueBounds;
   /** Up to this estimate an event cannot be over `maxEventBytes`. */
   readonly #plainBytes: number;
-  readonly #treatments: readonly Treatment[];
+  readonly #treatments: readonly KindTreatment[];
   /** By the kind's number: 1 where the treatment is `pass`. */
   readonly #passes: Uint8Array;
   readonly #rooms: ReadonlySet<string> | null;
@@ -281,7 +281,9 @@ export class Consumer implements Losses {
 
   #treatmentOf(event: ActivityEvent, kind: number): Treatment {
     if (this.#rooms !== null && !this.#rooms.has(event.coordinates?.room_id ?? "")) return "skip";
-    return this.#treatments[kind] ?? "skip";
+    const treatment = this.#treatments[kind] ?? "skip";
+    if (treatment !== "meta_of_approval") return treatment;
+    return "method" in event.payload && event.payload.method !== "approval" ? "pass" : "meta";
   }
 
   #onFailure(failure: Failure, cause: unknown): void {

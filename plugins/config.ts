@@ -2,7 +2,16 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { idSchema, limits, messageOf, RoomtapError, secretsOfEnvironment, type Runner } from "../core/index.ts";
+import {
+  busyModes,
+  idSchema,
+  limits,
+  messageOf,
+  RoomtapError,
+  secretsOfEnvironment,
+  type BusyMode,
+  type Runner,
+} from "../core/index.ts";
 import { policySchema, readRoster, type PolicyOptions } from "../rooms/index.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
 
@@ -34,7 +43,18 @@ export interface RoomConfig {
 
 /** What a config file says. */
 export interface HostConfig {
+  /** With `agents` there need not be any. */
   readonly rooms: readonly RoomConfig[];
+  /**
+   * Agents that sessions outside rooms may have, by id. The default is the one called `default`, else the first. Members of
+   * rooms that clients make are of them, too.
+   */
+  readonly agents?: { readonly [agentId: string]: RunnerConfig } | undefined;
+  /**
+   * What a prompt does to a session whose turn runs. Default `interrupt`: it redirects the turn, or stops it and runs next.
+   * `steer`: it is added to what the agent does, or waits. `queue`: it waits. Rooms have rules of their own.
+   */
+  readonly busyMode?: BusyMode | undefined;
   /** Absent: approvals wait for an answer. */
   readonly approve?: ApprovePolicy | undefined;
 }
@@ -53,10 +73,17 @@ const roomSchema = z.strictObject({
   policy: policySchema.optional(),
 });
 
-const configSchema: z.ZodType<HostConfig> = z.strictObject({
-  rooms: z.array(roomSchema).min(1).max(limits.maxRooms),
-  approve: z.enum(["once", "deny"]).optional(),
-});
+const common = { approve: z.enum(["once", "deny"]).optional(), busyMode: z.enum(busyModes).optional() };
+const rooms = z.array(roomSchema).max(limits.maxRooms);
+
+const roomsSchema: z.ZodType<HostConfig> = z.strictObject({ rooms: rooms.min(1), ...common });
+
+const agents = z
+  .record(idSchema, runnerConfigSchema)
+  .refine((each) => Object.keys(each).length >= 1, { error: "expected at least one agent" })
+  .refine((each) => Object.keys(each).length <= limits.maxAgents, { error: `more than ${limits.maxAgents} agents` });
+
+const agentsSchema: z.ZodType<HostConfig> = z.strictObject({ rooms: rooms.default([]), agents, ...common });
 
 /**
  * A config from outside. Strict: an unknown key is an error at its path. Rosters are checked as rooms check them, so that
@@ -64,7 +91,8 @@ const configSchema: z.ZodType<HostConfig> = z.strictObject({
  * @throws RoomtapError `invalid_config`, naming the path of the first problem
  */
 export function parseConfig(value: unknown): HostConfig {
-  const parsed = configSchema.safeParse(value);
+  const hasAgents = typeof value === "object" && value !== null && "agents" in value;
+  const parsed = (hasAgents ? agentsSchema : roomsSchema).safeParse(value);
   if (!parsed.success) {
     throw new RoomtapError("invalid_config", firstProblem(parsed.error, []), { cause: parsed.error });
   }
@@ -103,9 +131,11 @@ export async function readConfig(file: string): Promise<HostConfig> {
     throw new RoomtapError("invalid_config", `${file}: ${messageOf(fault)}`, { cause: fault });
   }
   const folder = dirname(file);
+  const { agents: given } = config;
   return {
     ...config,
     rooms: config.rooms.map((room) => ({ ...room, members: room.members.map((member) => placed(member, folder)) })),
+    ...(given === undefined ? {} : { agents: mapValues(given, (runner) => placedRunner(runner, folder)) }),
   };
 }
 
@@ -122,20 +152,33 @@ function withoutMark(text: string): string {
 
 function placed(member: MemberConfig, folder: string): MemberConfig {
   const { runner } = member;
-  if (runner?.kind !== "acp" || runner.cwd === undefined) return member;
-  return { ...member, runner: { ...runner, cwd: resolve(folder, runner.cwd) } };
+  return runner ? { ...member, runner: placedRunner(runner, folder) } : member;
 }
 
-/** Rooms whose members may have agents: a config, or what `createRoomtap` is given. */
+function placedRunner(runner: RunnerConfig, folder: string): RunnerConfig {
+  if (runner.kind !== "acp" || runner.cwd === undefined) return runner;
+  return { ...runner, cwd: resolve(folder, runner.cwd) };
+}
+
+function mapValues<Value>(
+  each: { readonly [key: string]: Value },
+  change: (value: Value) => Value,
+): { readonly [key: string]: Value } {
+  return Object.fromEntries(Object.entries(each).map(([key, value]) => [key, change(value)]));
+}
+
+/** Who may have agents: a config, or what `createRoomtap` is given. */
 interface WithAgents {
   readonly rooms: readonly {
     readonly members: readonly { readonly runner?: RunnerConfig | Runner | null | undefined }[];
   }[];
+  readonly agents?: { readonly [agentId: string]: RunnerConfig | Runner } | undefined;
 }
 
 /** The secrets that a config gives to agents: values of their environments whose names say so. */
-export function secretsOfConfig({ rooms }: WithAgents): readonly string[] {
-  return rooms.flatMap(({ members }) =>
-    members.flatMap(({ runner }) => (runner && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [])),
+export function secretsOfConfig({ rooms: given, agents: others = {} }: WithAgents): readonly string[] {
+  const members = given.flatMap((room) => room.members.map(({ runner }) => runner));
+  return [...members, ...Object.values(others)].flatMap((runner) =>
+    runner && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [],
   );
 }

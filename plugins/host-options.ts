@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isId, RoomtapError } from "../core/index.ts";
+import { busyModes, isId, RoomtapError } from "../core/index.ts";
 import { policySchema } from "../rooms/index.ts";
 import { shown } from "./entry.ts";
 import { firstProblem } from "./runners/index.ts";
@@ -32,6 +32,11 @@ const runnerSchema = z.custom((value) => runnerProblem(value) === null, {
     "expected a config of kind acp or scripted, a runner with kind, run and close, or null for a person, " +
     `got ${runnerProblem(input) ?? ""}`,
 });
+
+/** An agent of sessions is no person. */
+const agentSchema = z
+  .custom((value) => value !== null && value !== undefined, expected("a runner, or a config of one"))
+  .pipe(runnerSchema);
 
 function runnerProblem(value: unknown): string | null {
   if (value === null || value === undefined) return null;
@@ -91,6 +96,8 @@ const optionsSchema = z.strictObject(
   {
     db: text('the path of a database, or ":memory:"'),
     rooms: z.array(roomSchema, expected("a list of rooms")),
+    agents: z.record(z.string(), agentSchema, expected("agents by id")).optional(),
+    busyMode: z.enum(busyModes, expected('"interrupt", "steer", "queue" or nothing')).optional(),
     approve: z.enum(["once", "deny"], expected('"once", "deny" or nothing')).optional(),
     plugins: z.array(pluginSchema, expected("a list of { plugin: ... }")).optional(),
     secrets: z.array(z.string(secretError), secretError).optional(),

@@ -43,6 +43,7 @@ interface Waiting {
  */
 export class Places {
   readonly #max: number;
+  readonly #onLine: (roomIds: Iterable<string>) => void;
   readonly #answers = new Set<Waiting>();
   /** By room, in the order of asking. */
   readonly #starts = new Map<string, Waiting>();
@@ -50,9 +51,13 @@ export class Places {
   readonly #called = new Map<string, Waiting>();
   #running = 0;
 
-  /** @param max places, at least 1 */
-  constructor(max: number) {
+  /**
+   * @param max places, at least 1
+   * @param onLine told of the rooms in line when somebody left it before them; must not ask for a place
+   */
+  constructor(max: number, onLine: (roomIds: Iterable<string>) => void = () => undefined) {
     this.#max = max;
+    this.#onLine = onLine;
   }
 
   /** Places that turns hold or that are kept for rooms that were called. */
@@ -77,19 +82,19 @@ export class Places {
     const waiting: Waiting = { take: () => void this.#call(roomId, waiting, call) };
     this.#starts.set(roomId, waiting);
     if (this.#next() !== waiting) return undefined;
-    this.#starts.delete(roomId);
+    this.#leaveLine(roomId);
     this.#running++;
     return this.#place();
   }
 
   /** Takes the room out of the line: it has nothing to start any more. */
   withdraw(roomId: string): void {
-    this.#starts.delete(roomId);
+    this.#leaveLine(roomId);
     if (this.#called.delete(roomId)) this.#free();
   }
 
   async #call(roomId: string, waiting: Waiting, call: () => Promise<unknown>): Promise<void> {
-    this.#starts.delete(roomId);
+    this.#leaveLine(roomId);
     this.#called.set(roomId, waiting);
     try {
       await call();
@@ -99,6 +104,10 @@ export class Places {
     if (this.#called.get(roomId) !== waiting) return;
     this.#called.delete(roomId);
     this.#free();
+  }
+
+  #leaveLine(roomId: string): void {
+    if (this.#starts.delete(roomId) && this.#starts.size > 0) this.#onLine(this.#starts.keys());
   }
 
   #place(): Place {

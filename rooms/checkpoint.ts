@@ -2,7 +2,8 @@ import { z } from "zod";
 import { canonicalJson, digest } from "./canonical-json.ts";
 import { foldStateSchema, foldStateVersion } from "./fold-state-schema.ts";
 import type { FoldState } from "./fold-state.ts";
-import { zeroHash, type StoredCheckpoint } from "./log.ts";
+import { zeroHash } from "./log-row.ts";
+import type { StoredCheckpoint } from "./room-reader.ts";
 
 /** A folded state, told apart from every other by its digest, and bound to the log it was folded from. */
 export interface Checkpoint {

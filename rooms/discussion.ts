@@ -1,5 +1,5 @@
 import type { DiscussionState, FoldState, NamedWord } from "./fold-state.ts";
-import type { Member } from "./log.ts";
+import type { Member } from "./room-record.ts";
 import type { Choice, PlanMembers } from "./plan-members.ts";
 import type { ThreadStanding } from "./plan-source.ts";
 import type { RoomPolicy } from "./policy.ts";

@@ -1,4 +1,4 @@
-import type { DueRow } from "./log.ts";
+import type { DueRow } from "./inbox-row.ts";
 
 /** The tasks of a room that are to be tried again by themselves, at one instant. */
 export interface DueTasks {

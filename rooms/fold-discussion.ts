@@ -1,6 +1,6 @@
 import { limits } from "../core/index.ts";
 import type { DiscussionState, MemberRow, NamedWord } from "./fold-state.ts";
-import type { SettledRow, StartedRow } from "./log.ts";
+import type { SettledRow, StartedRow } from "./log-row.ts";
 import { mentionedWords } from "./mention-words.ts";
 
 /** The discussion of a thread after a start in it: the one that goes on, or the one that this start opens. */

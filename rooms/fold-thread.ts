@@ -1,7 +1,7 @@
 import { limits } from "../core/index.ts";
 import { discussionAfterSettle, discussionAfterStart, isAnswer } from "./fold-discussion.ts";
 import type { ShownRow, TaskState, ThreadState } from "./fold-state.ts";
-import type { SettledRow, StartedRow } from "./log.ts";
+import type { SettledRow, StartedRow } from "./log-row.ts";
 
 /** The thread after a start in it; undefined before its first. */
 export function threadAfterStart(thread: ThreadState | undefined, row: StartedRow): ThreadState {

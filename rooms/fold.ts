@@ -8,7 +8,7 @@ import {
   type ThreadState,
 } from "./fold-state.ts";
 import { threadAfterSettle, threadAfterStart } from "./fold-thread.ts";
-import type { LogRow, SettledRow, StartedRow } from "./log.ts";
+import type { LogRow, SettledRow, StartedRow } from "./log-row.ts";
 
 /**
  * The state after `rows`, which follow `state.through_seq` without a hole. Pure: no clock, no roster, no inbox; times of

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "./canonical-json.ts";
-import { zeroHash, type LogRow } from "./log.ts";
+import { zeroHash, type LogRow } from "./log-row.ts";
 import type { StoredRow } from "./stored-row.ts";
 
 /** The columns that a hash covers: all but the two hashes. */

@@ -1,5 +1,5 @@
 import { digest } from "./canonical-json.ts";
-import type { RowKind } from "./log.ts";
+import type { RowKind } from "./log-row.ts";
 
 /** What a turn is a digest of: who answers, where, at which place of which discussion, having seen what. */
 export interface TurnIdParts {

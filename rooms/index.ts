@@ -2,47 +2,31 @@
 export { canonicalJson, digest } from "./canonical-json.ts";
 export { chainStart, rowBytes, rowHash, storedRowHash, verifyRows } from "./hash-chain.ts";
 export type { ChainLink, ChainProblem, HashedColumns } from "./hash-chain.ts";
+export type { AcceptResult, DueRow, InboxChange, InboxRow, NewPost, RetryRow } from "./inbox-row.ts";
+export type { Fenced, LeaseLost, LeaseRow, ProcessMark, RoomLeases } from "./lease-row.ts";
+export type { Append, AppendResult, ChangeListener, ChangeRefused, Refused, RoomLog } from "./log.ts";
 export {
   rowKinds,
   settledPayloadSchema,
   startedPayloadSchema,
   zeroHash,
-  type AcceptResult,
-  type Append,
-  type AppendResult,
-  type ChangeListener,
-  type ChangeRefused,
-  type DueRow,
-  type Fenced,
   type Head,
-  type InboxChange,
-  type InboxRow,
-  type LeaseLost,
-  type LeaseRow,
   type LogRow,
-  type Member,
-  type NewPost,
   type NewRow,
   type Page,
-  type PlanInput,
-  type ProcessMark,
-  type Refused,
-  type RetryRow,
-  type RoomLeases,
-  type RoomLog,
-  type RoomReader,
-  type RoomRecord,
   type RowKind,
   type SettledRow,
   type StartedRow,
-  type StopFence,
-  type StoredCheckpoint,
-} from "./log.ts";
+} from "./log-row.ts";
+export type { PlanInput, RoomPage, RoomPageRequest, RoomReader, StoredCheckpoint } from "./room-reader.ts";
+export type { Member, RoomRecord, StopFence } from "./room-record.ts";
 export { parseRow, type StoredRow } from "./stored-row.ts";
 export { openSqliteLog, SqliteRoomLog, type SqliteLogOptions } from "./sqlite/log.ts";
 export { type OpenOptions } from "./sqlite/open.ts";
 export { type Quota } from "./sqlite/quota.ts";
 export { openSqliteLogReader, SqliteLogReader } from "./sqlite/reader.ts";
+export { type SessionQuota } from "./sqlite/put-session.ts";
+export { SqliteSessionStore } from "./sqlite/sessions.ts";
 export {
   verifyLog,
   type OpenTurn,
@@ -53,6 +37,10 @@ export {
   type VerifiableLog,
   type VerifyProblem,
 } from "./verify.ts";
+
+// Sessions outside rooms, and what a connection needs to do a thing.
+export { missingScope, scopeOf, scopeTable, type Scoped, type ScopeHolder, type ScopeRule } from "./scopes.ts";
+export { fromSnapshot, toSnapshot, type SessionReading } from "./stored-session.ts";
 
 // What follows from a log, purely: ids, rosters, mentions, the fold, the plan.
 export {
@@ -93,6 +81,7 @@ export {
 } from "./plan.ts";
 export { defaultPolicy, parsePolicy, policySchema, type PolicyOptions, type RoomPolicy } from "./policy.ts";
 export { dueAfter, retryable, type Retryable } from "./retryable.ts";
+export { driverStatus, type DriverStatus, type PendingAction } from "./driver-status.ts";
 export { roomState, type InboxEntry, type RoomState } from "./room-state.ts";
 export { isSuperseded } from "./supersede.ts";
 export {
@@ -121,6 +110,10 @@ export {
 export type { PostInput, PostReceipt } from "./post.ts";
 export { isGone, processMark } from "./process-mark.ts";
 export type { Room } from "./room.ts";
-export { type MemberDefinition, type RoomDefinition } from "./room-definition.ts";
-export { RoomHost, type RoomHostOptions, type StaleCounters } from "./room-host.ts";
-export { abandoned, settle, type SettlementSource } from "./settlement.ts";
+export type { LogPageRequest, Readable } from "./room-catalog.ts";
+export type { RoomChange, RoomMessage } from "./room-change.ts";
+export type { RetryReceipt, Tombstone } from "./room-commands.ts";
+export type { AttemptSnapshot, RoomSnapshot } from "./room-snapshot.ts";
+export { roomNameSchema, type MemberDefinition, type RoomDefinition } from "./room-definition.ts";
+export { RoomHost, type StaleCounters } from "./room-host.ts";
+export type { RoomHostOptions } from "./room-host-options.ts";

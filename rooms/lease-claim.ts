@@ -1,6 +1,6 @@
 import type { Clock } from "../core/index.ts";
 import { decideClaim, sight, type ClaimReason, type LeaseSighting } from "./lease.ts";
-import type { LeaseRow, ProcessMark, RoomLeases } from "./log.ts";
+import type { LeaseRow, ProcessMark, RoomLeases } from "./lease-row.ts";
 
 /** Why a room cannot be had yet. */
 export interface LeaseWait {

@@ -9,7 +9,7 @@ import {
 } from "../core/index.ts";
 import { claimWhenFree, lookEveryMs, type Contender, type LeaseWait } from "./lease-claim.ts";
 import { heldUntil, type ClaimReason } from "./lease.ts";
-import type { ProcessMark, RoomLeases } from "./log.ts";
+import type { ProcessMark, RoomLeases } from "./lease-row.ts";
 import { isGone, processMark } from "./process-mark.ts";
 
 /** The right to write a room, while it lasts. */

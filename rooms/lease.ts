@@ -1,4 +1,4 @@
-import type { LeaseRow } from "./log.ts";
+import type { LeaseRow } from "./lease-row.ts";
 
 /** A lease as a contender saw it, and since when it saw nothing else. */
 export interface LeaseSighting {

@@ -6,7 +6,7 @@ import {
   type WaitsBehind,
 } from "../core/index.ts";
 import type { FoldState, MemberState, TaskState } from "./fold-state.ts";
-import type { RoomRecord } from "./log.ts";
+import type { RoomRecord } from "./room-record.ts";
 import type { Plan } from "./plan-source.ts";
 import { retryable } from "./retryable.ts";
 import { drivenMembers, readRoster } from "./roster.ts";

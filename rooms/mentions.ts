@@ -1,4 +1,4 @@
-import type { Member } from "./log.ts";
+import type { Member } from "./room-record.ts";
 import { mentionedWords } from "./mention-words.ts";
 import { drivenMembers } from "./roster.ts";
 

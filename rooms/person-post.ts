@@ -1,4 +1,5 @@
-import type { InboxRow, Member } from "./log.ts";
+import type { InboxRow } from "./inbox-row.ts";
+import type { Member } from "./room-record.ts";
 import { parseMentions } from "./mentions.ts";
 
 /**

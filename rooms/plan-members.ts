@@ -1,5 +1,5 @@
 import type { MemberState } from "./fold-state.ts";
-import type { Member } from "./log.ts";
+import type { Member } from "./room-record.ts";
 import { resolveWords } from "./mentions.ts";
 import type { PlanSource } from "./plan-source.ts";
 import { drivenMembers, readRoster } from "./roster.ts";

@@ -1,6 +1,6 @@
 import { makeCoordinates } from "../core/index.ts";
 import type { TaskState } from "./fold-state.ts";
-import type { RetryRow } from "./log.ts";
+import type { RetryRow } from "./inbox-row.ts";
 import type { PlanMembers } from "./plan-members.ts";
 import type { PlannedStart, PlanSource, ThreadStanding } from "./plan-source.ts";
 import { isHeld, type ThreadView } from "./plan-thread.ts";

@@ -1,6 +1,8 @@
 import type { Coordinates, Notice, TurnStarted } from "../core/index.ts";
 import type { FoldState } from "./fold-state.ts";
-import type { Append, InboxChange, InboxRow, RetryRow, RoomRecord } from "./log.ts";
+import type { InboxChange, InboxRow, RetryRow } from "./inbox-row.ts";
+import type { Append } from "./log.ts";
+import type { RoomRecord } from "./room-record.ts";
 import type { RoomPolicy } from "./policy.ts";
 
 /** All that a plan depends on. */

@@ -1,6 +1,7 @@
 import { nextStep, type Step } from "./discussion.ts";
 import type { FoldState, TaskState, ThreadState } from "./fold-state.ts";
-import type { InboxRow, Member, StopFence } from "./log.ts";
+import type { InboxRow } from "./inbox-row.ts";
+import type { Member, StopFence } from "./room-record.ts";
 import { opensDiscussion } from "./person-post.ts";
 import type { PlanMembers } from "./plan-members.ts";
 import type { PlanSource, ThreadPlan, ThreadStanding } from "./plan-source.ts";

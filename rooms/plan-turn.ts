@@ -2,7 +2,8 @@ import { limits, makeCoordinates, RoomtapError, type StartCause, type TurnStarte
 import { roundOrder } from "./discussion.ts";
 import type { DiscussionState, NamedWord } from "./fold-state.ts";
 import { taskId, turnId } from "./ids.ts";
-import type { InboxRow, Member, RoomRecord } from "./log.ts";
+import type { InboxRow } from "./inbox-row.ts";
+import type { Member, RoomRecord } from "./room-record.ts";
 import { mentionedWords } from "./mention-words.ts";
 import { opensDiscussion } from "./person-post.ts";
 import type { PlanMembers } from "./plan-members.ts";

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { idSchema, limits, RoomtapError, utf8Length, type Author } from "../core/index.ts";
 import { messageId } from "./ids.ts";
-import type { NewPost, RoomRecord } from "./log.ts";
+import type { NewPost } from "./inbox-row.ts";
+import type { RoomRecord } from "./room-record.ts";
 import { parseMentions } from "./mentions.ts";
 import { displayNameSchema } from "./roster.ts";
 
@@ -32,6 +33,11 @@ export interface PostReceipt {
   readonly unresolved: readonly string[];
   /** The same event id came before: nothing was stored, nothing starts anew. */
   readonly duplicate: boolean;
+  /**
+   * A turn of somebody whom it addresses is durable: its runner is being called. False when a turn has to wait (for a
+   * place, another turn, a resume, a host elsewhere), and for a post that came before.
+   */
+  readonly starts: boolean;
 }
 
 const postSchema = z.strictObject({

@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import type { ProcessMark } from "./log.ts";
+import type { ProcessMark } from "./lease-row.ts";
 
 /** What the kernel says of a process. */
 export interface ProcessStat {

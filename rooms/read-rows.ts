@@ -1,4 +1,5 @@
-import type { LogRow, RoomReader } from "./log.ts";
+import type { LogRow } from "./log-row.ts";
+import type { RoomReader } from "./room-reader.ts";
 
 /** Rows of nobody's interest that are read along, rather than asking once more. */
 const widestGap = 8;

@@ -1,10 +1,11 @@
-import { makeCoordinates, RoomtapError, type Coordinates, type Runner, type Tap } from "../core/index.ts";
+import { abandoned, makeCoordinates, RoomtapError, type Coordinates, type Runner, type Tap } from "../core/index.ts";
 import type { TaskState } from "./fold-state.ts";
 import { sessionId } from "./ids.ts";
 import type { LoadedRoom } from "./load-room.ts";
-import type { Fenced, RoomLog, StopFence } from "./log.ts";
+import type { Fenced } from "./lease-row.ts";
+import type { RoomLog } from "./log.ts";
+import type { StopFence } from "./room-record.ts";
 import { dueAfter } from "./retryable.ts";
-import { abandoned } from "./settlement.ts";
 
 /** What recovery works on: a room whose lease was just claimed, and what its log says. */
 export interface RecoveryParts {

@@ -1,3 +1,4 @@
+import { limits } from "../core/index.ts";
 import type { FoldState } from "./fold-state.ts";
 
 /** Whether a task may have one more attempt, or why not. */
@@ -16,7 +17,7 @@ export function retryable(state: FoldState, taskId: string, generation?: number)
   return task.status === "completed" || task.status === "passed" ? "not_retryable" : "ok";
 }
 
-const maxAttemptsUnasked = 3;
+const { maxUnaskedAttempts: maxAttemptsUnasked } = limits;
 const firstDelayMs = 1_000;
 const maxDelayMs = 30_000;
 

@@ -1,5 +1,7 @@
 import type { Author, MemberEntry, RequestEntry } from "../core/index.ts";
-import type { InboxRow, Member, PlanInput } from "./log.ts";
+import type { InboxRow } from "./inbox-row.ts";
+import type { PlanInput } from "./room-reader.ts";
+import type { Member } from "./room-record.ts";
 import type { ThreadPlan } from "./plan-source.ts";
 
 /** A post that waits, without its text. */

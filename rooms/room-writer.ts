@@ -1,7 +1,10 @@
 import { RoomtapError, type Coordinates, type TurnSettled } from "../core/index.ts";
 import type { FoldState } from "./fold-state.ts";
 import type { RoomFold } from "./fold.ts";
-import type { Append, AppendResult, DueRow, Fenced, LogRow, NewRow, RoomLog, SettledRow, StartedRow } from "./log.ts";
+import type { DueRow } from "./inbox-row.ts";
+import type { Fenced } from "./lease-row.ts";
+import type { Append, AppendResult, RoomLog } from "./log.ts";
+import type { LogRow, NewRow, SettledRow, StartedRow } from "./log-row.ts";
 import type { Pauses } from "./pauses.ts";
 import type { PlannedStart } from "./plan.ts";
 
@@ -49,6 +52,7 @@ export class RoomWriter {
   #steps: Promise<unknown> = Promise.resolve();
   #state: FoldState;
   #logHash: string;
+  #isHeldUp = false;
 
   constructor(parts: RoomWriterParts) {
     this.#parts = parts;
@@ -59,6 +63,11 @@ export class RoomWriter {
   /** What a change of the room is done under. */
   get fence(): Fenced {
     return { room_id: this.#parts.roomId, lease_generation: this.#parts.leaseGeneration };
+  }
+
+  /** Whether the database refused a settle for now: all further steps wait until it is tried again. */
+  get isHeldUp(): boolean {
+    return this.#isHeldUp;
   }
 
   /** Hash of the last row. */
@@ -114,8 +123,10 @@ export class RoomWriter {
         return await this.#settleNow(settle);
       } catch (fault) {
         if (!isPassing(fault) || pauses.closed) throw fault;
+        this.#isHeldUp = true;
         settle.onRefusal(fault);
         await pauses.wait(waitMs);
+        this.#isHeldUp = false;
       }
     }
   }

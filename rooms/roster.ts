@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { idSchema, limits, RoomtapError } from "../core/index.ts";
 import { digest } from "./canonical-json.ts";
-import type { Member } from "./log.ts";
+import type { Member } from "./room-record.ts";
 
 /** Words behind `@` that are no member: the room twice, and the person. */
 export const reservedHandles = ["all", "everyone", "user"] as const;
@@ -21,18 +21,23 @@ export const displayNameSchema = z
   .regex(/^\P{Cc}{1,128}$/u, { message: "expected 1 to 128 characters, no control characters" })
   .refine((name) => name.isWellFormed(), { message: "expected text without half surrogate pairs" });
 
+/** The id of an agent. */
+export const profileSchema = z.string({ error: "expected the id of an agent" }).min(1).max(128);
+
 const memberSchema = z
   .strictObject({
     handle: handleSchema,
     member_id: idSchema.optional(),
     display_name: displayNameSchema.optional(),
     runner_kind: z.string({ error: "expected the kind of a runner, or null for a person" }).min(1).nullable(),
+    profile: profileSchema.optional(),
   })
-  .transform(({ handle, member_id, display_name, runner_kind }): Member => ({
+  .transform(({ handle, member_id, display_name, runner_kind, profile }): Member => ({
     member_id: member_id ?? `m-${handle}`,
     handle,
     display_name: display_name ?? handle,
     runner_kind,
+    ...(profile === undefined ? {} : { profile }),
   }));
 
 /** What a roster is read from. `member_id` defaults to `m-` and the handle, `display_name` to the handle. */
@@ -88,7 +93,7 @@ export function parseRoster(entries: readonly unknown[]): readonly Member[] {
   return members;
 }
 
-/** Digest (64 hex) over member id, handle and runner kind in roster order; names, commands and folders do not count. */
+/** Digest (64 hex) over member id, handle and runner kind in roster order; names, agents, commands and folders do not count. */
 export function rosterDigest(members: readonly Member[]): string {
   return digest([
     "roster_digest",

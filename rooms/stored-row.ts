@@ -1,5 +1,5 @@
 import { coordinatesSchema, idSchema, isId, RoomtapError } from "../core/index.ts";
-import { settledPayloadSchema, startedPayloadSchema, type LogRow } from "./log.ts";
+import { settledPayloadSchema, startedPayloadSchema, type LogRow } from "./log-row.ts";
 import { problemText } from "./problem-text.ts";
 import { isCount, isPayload } from "./row-guard.ts";
 

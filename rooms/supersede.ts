@@ -1,5 +1,6 @@
 import type { FoldState, TaskState } from "./fold-state.ts";
-import type { InboxRow, RoomRecord } from "./log.ts";
+import type { InboxRow } from "./inbox-row.ts";
+import type { RoomRecord } from "./room-record.ts";
 import { opensDiscussion } from "./person-post.ts";
 
 /**

@@ -1,74 +1,20 @@
-import {
-  messageOf,
-  RoomtapError,
-  type Attempt,
-  type Clock,
-  type Coordinates,
-  type Lane,
-  type Report,
-  type Runner,
-  type Tap,
-  type TurnSettled,
-  type Undo,
-} from "../core/index.ts";
-import type { Place, Places } from "./admission.ts";
-import { AttemptRun } from "./attempt-run.ts";
-import { toStored } from "./checkpoint.ts";
-import { dueTasks, type DueTasks } from "./due-tasks.ts";
+import { messageOf, RoomtapError, type Attempt, type TurnSettled, type Undo } from "../core/index.ts";
+import type { Place } from "./admission.ts";
+import { AttemptRun, runInLane } from "./attempt-run.ts";
+import { CheckpointWriter } from "./checkpoint-writer.ts";
 import { sessionId } from "./ids.ts";
-import type { LoadedRoom } from "./load-room.ts";
-import type { PlanInput, RoomLog, StartedRow } from "./log.ts";
+import type { InboxRow } from "./inbox-row.ts";
+import { judgeEnd } from "./judge-end.ts";
+import type { StartedRow } from "./log-row.ts";
 import { Pauses } from "./pauses.ts";
-import { planNext, type Plan, type PlannedStart } from "./plan.ts";
-import type { RoomPolicy } from "./policy.ts";
-import { dueAfter } from "./retryable.ts";
+import type { PlannedStart } from "./plan.ts";
+import { planOf, type RoomLook } from "./room-look.ts";
+import type { PlanInput } from "./room-reader.ts";
 import { isLost, isPassing, maxRetryMs, RoomWriter, type JudgedEnd } from "./room-writer.ts";
-import { isSuperseded } from "./supersede.ts";
+import { StartWaits } from "./start-waits.ts";
+import type { HostParts, TenureParts } from "./tenure-parts.ts";
 import type { Transcript } from "./transcript.ts";
-import { readStarts, readTranscript, type RowSource } from "./turn-rows.ts";
-
-/** What a host tried to write in rooms that were not its own any more. None of it changed anything. */
-export interface StaleWrites {
-  /** Ends of attempts. */
-  settles: number;
-  /** Stops, pauses, retries, rosters, and what else is asked for by a call. */
-  changes: number;
-}
-
-/** What all rooms of a host share. */
-export interface HostParts {
-  readonly log: RoomLog;
-  readonly tap: Tap;
-  readonly clock: Clock;
-  readonly report: Report;
-  readonly places: Places;
-  readonly lane: Lane;
-  readonly stopGraceMs?: number | undefined;
-  readonly turnDeadlineMs?: number | undefined;
-  readonly refused: StaleWrites;
-  /** Something moved: a turn started, ended or began to wait, or nothing is left to start. */
-  readonly onChange: () => void;
-}
-
-/** What one tenure is made of. */
-export interface TenureParts {
-  readonly roomId: string;
-  readonly leaseGeneration: number;
-  /** The room as recovery left it. */
-  readonly loaded: LoadedRoom;
-  readonly policy: RoomPolicy;
-  /** By member id; may change with the roster. */
-  readonly runners: () => ReadonlyMap<string, Runner>;
-  /** A write was refused because the lease is somebody else's. */
-  readonly onLost: () => void;
-  /** The log and memory do not agree: nothing more is written. */
-  readonly onDamage: (fault: unknown) => void;
-  /** Tells trouble of the room, each kind once. */
-  readonly report: (code: string, message: string, cause?: unknown) => void;
-}
-
-/** Rows after which the folded state is stored, so that the next start reads only what follows. */
-const rowsPerCheckpoint = 256;
+import { readTranscript, type RowSource } from "./turn-rows.ts";
 
 /**
  * The driving of one room under one lease: it carries out what the plan says and decides nothing. When the lease is lost
@@ -81,6 +27,7 @@ export class Tenure {
   readonly #pauses: Pauses;
   readonly #runs = new Set<AttemptRun>();
   readonly #rows: RowSource;
+  readonly #startWaits = new StartWaits();
   #pumping: Promise<void> | null = null;
   #pumpAgain = false;
   /** A start is tried again when a pause is over. */
@@ -88,7 +35,7 @@ export class Tenure {
   /** Set when nothing may be written any more. */
   #isOver = false;
   #stopDueTimer: Undo | null = null;
-  #checkpointed: number;
+  readonly #checkpoints: CheckpointWriter;
   /** The database took no settle until the room was closed: it is not asked for less. */
   #gaveUp = false;
 
@@ -97,9 +44,9 @@ export class Tenure {
     this.#parts = parts;
     this.#pauses = new Pauses(host.clock);
     const { roomId, leaseGeneration, loaded } = parts;
-    const { fold, logHash, checkpoint } = loaded;
+    const { fold, logHash } = loaded;
     this.#rows = { log: host.log, roomId };
-    this.#checkpointed = "through_seq" in checkpoint ? checkpoint.through_seq : 0;
+    this.#checkpoints = new CheckpointWriter(host.log, loaded, parts);
     this.writer = new RoomWriter({ roomId, leaseGeneration, log: host.log, fold, logHash, pauses: this.#pauses });
   }
 
@@ -124,16 +71,29 @@ export class Tenure {
       this.#pumping = null;
       // Asked for while the last look was ending.
       if (this.#pumpAgain && !this.#isStopped) void this.pump();
-      this.#host.onChange();
+      else this.#startWaits.none();
+      this.#parts.onChange();
     });
     return this.#pumping;
   }
 
-  /** What the plan says now, without starting anything. */
-  async look(): Promise<{ readonly input: PlanInput; readonly plan: Plan; readonly dueWaiting: readonly string[] }> {
+  /**
+   * Starts what the plan says now that the post is there. Gives whether a turn for it starts at once: false when it has to
+   * wait for anything but the database's next commit.
+   */
+  startsNow(post: InboxRow): Promise<boolean> {
+    const starts = this.#startWaits.add(post);
+    void this.pump();
+    if (this.writer.isHeldUp) this.#startWaits.none();
+    return starts;
+  }
+
+  /** The room as it is now. Starts nothing. Outside a step rows may come while it is read. */
+  async look(): Promise<RoomLook> {
     const input = await this.#input();
+    const { state } = this.writer;
     const { plan, due } = await this.#planOf(input);
-    return { input, plan, dueWaiting: due.waiting };
+    return { input, state, plan, dueWaiting: due.waiting, runs: [...this.#runs] };
   }
 
   /** From now on no turn starts. What runs is the caller's to stop. */
@@ -142,6 +102,7 @@ export class Tenure {
     this.#stopDueTimer?.();
     this.#stopDueTimer = null;
     this.#host.places.withdraw(this.#parts.roomId);
+    this.#startWaits.none();
   }
 
   /** The lease is lost: what runs is stopped, its frames are late, and nothing of it is written. */
@@ -151,18 +112,9 @@ export class Tenure {
     for (const run of this.#runs) run.fence();
   }
 
-  /** Stores the folded state, if rows have come since it was. It is a cache: what hinders it is told and harms nothing. */
+  /** Stores the folded state, if rows have come since it was and something may be written. */
   async storeCheckpoint(): Promise<void> {
-    const { state, logHash, fence } = this.writer;
-    if (this.#isOver || this.#gaveUp || state.through_seq === this.#checkpointed) return;
-    this.#checkpointed = state.through_seq;
-    try {
-      const { status } = await this.#host.log.putCheckpoint({ ...toStored(state, logHash), ...fence });
-      if (status === "lease_lost") this.#parts.onLost();
-    } catch (fault) {
-      const code = fault instanceof RoomtapError ? fault.code : "internal";
-      this.#parts.report(code, `its checkpoint was not stored: ${messageOf(fault)}`, fault);
-    }
+    if (!this.#isOver && !this.#gaveUp) await this.#checkpoints.store(this.writer);
   }
 
   get #isStopped(): boolean {
@@ -187,14 +139,10 @@ export class Tenure {
     return input;
   }
 
-  async #planOf(input: PlanInput): Promise<{ readonly plan: Plan; readonly due: DueTasks }> {
-    const { room, inbox, retries } = input;
+  #planOf(input: PlanInput): ReturnType<typeof planOf> {
+    const [rows, runs] = [this.#rows, this.#runs];
     const { state } = this.writer;
-    const due = dueTasks(input.due, this.#host.clock.now());
-    const startedOf = await readStarts(this.#rows, state, [...retries.map(({ task_id }) => task_id), ...due.passed]);
-    const parked = new Set([...this.#runs].flatMap((run) => (run.isParked ? run.attempt.coordinates.turn_id : [])));
-    const plan = planNext({ state, room, inbox, retries, due, policy: this.#parts.policy, parked, startedOf });
-    return { plan, due };
+    return planOf({ rows, input, state, policy: this.#parts.policy, runs, now: this.#host.clock.now() });
   }
 
   /** Whether a turn started: there may be more then. */
@@ -236,60 +184,49 @@ export class Tenure {
       place.leave();
       return false;
     }
-    const member = room.members.find(({ member_id }) => member_id === start.coordinates.member_id);
-    const runner = this.#parts.runners().get(start.coordinates.member_id);
-    if (member === undefined || runner === undefined) {
-      throw new RoomtapError("internal", `no runner for ${start.coordinates.member_id}`);
-    }
-    const { member_id, handle, display_name } = member;
-    this.#launch(start, row, { runner, member: { member_id, handle, display_name }, transcript, place });
+    const run = this.#runOf(start, row, { room, transcript, place });
+    this.#runs.add(run);
+    // Closed while the row was written: the turn settles, and its runner is not called.
+    if (this.#isStopped) run.stop("shutdown");
+    void this.#carryOut(run, place);
+    this.#startWaits.started(start);
     return true;
   }
 
-  #launch(
+  /** Tells that the turn began. Its runner is not called yet. */
+  #runOf(
     { coordinates, payload }: PlannedStart,
-    row: StartedRow,
-    {
-      runner,
-      member,
-      transcript,
-      place,
-    }: Pick<ConstructorParameters<typeof AttemptRun>[0], "runner" | "place"> & {
-      readonly member: { readonly member_id: string; readonly handle: string; readonly display_name: string };
-      readonly transcript: Transcript;
-    },
-  ): void {
-    const { tap, clock, stopGraceMs, turnDeadlineMs, onChange } = this.#host;
-    const session = sessionId(coordinates.room_id, coordinates.thread_id, coordinates.member_id);
-    const attempt = tap.begin(coordinates, session, payload.origin);
-    tap.started(attempt, payload, { seq: row.seq, hash: row.hash });
-    const turn = { member, session, ...transcript };
+    { seq, hash }: StartedRow,
+    { room, transcript, place }: Pick<PlanInput, "room"> & { readonly transcript: Transcript; readonly place: Place },
+  ): AttemptRun {
+    const { tap, clock, stopGraceMs, turnDeadlineMs } = this.#host;
+    const { onChange } = this.#parts;
+    const known = room.members.find(({ member_id }) => member_id === coordinates.member_id);
+    const runner = this.#parts.runners().get(coordinates.member_id);
+    if (known === undefined || runner === undefined) {
+      throw new RoomtapError("internal", `no runner for ${coordinates.member_id}`);
+    }
+    const { member_id, handle, display_name } = known;
+    const session = sessionId(coordinates.room_id, coordinates.thread_id, member_id);
+    const execution = tap.begin(coordinates, session, payload.origin);
+    execution.onTools = onChange;
+    tap.started(execution, payload, { seq, hash });
+    const member = { member_id, handle, display_name };
+    const turn = { coordinates: execution.coordinates, member, session, ...transcript };
     const changed = (): void => {
       onChange();
       // A parked turn may let a newer post go on without it.
       if (run.isParked) void this.pump();
     };
-    const run = new AttemptRun({
-      tap,
-      attempt,
-      runner,
-      turn,
-      clock,
-      place,
-      stopGraceMs,
-      turnDeadlineMs,
-      onChange: changed,
-    });
-    this.#runs.add(run);
-    // Closed while the row was written: the turn settles, and its runner is not called.
-    if (this.#isStopped) run.stop("shutdown");
-    void this.#carryOut(run, place);
+    const bounds = { stopGraceMs, turnDeadlineMs };
+    const run = new AttemptRun({ tap, execution, runner, turn, clock, place, ...bounds, onChange: changed });
+    return run;
   }
 
   /** Never rejects. */
   async #carryOut(run: AttemptRun, place: Place): Promise<void> {
     try {
-      const payload = await this.#inLane(run);
+      const payload = await runInLane(this.#host.lane, run);
       await this.writer.inOrder(() => this.#settle(run.attempt, payload));
     } catch (fault) {
       this.#settleFailed(run.attempt, fault);
@@ -298,20 +235,8 @@ export class Tenure {
     run.markDone();
     place.leave();
     // Looked for at once: between a turn's end and the next one's start nothing is quiet.
-    if (this.#isStopped) this.#host.onChange();
+    if (this.#isStopped) this.#parts.onChange();
     else void this.pump();
-  }
-
-  /** The lane sees a turn only while it holds a place: a parked one would keep others out. */
-  async #inLane(run: AttemptRun): Promise<TurnSettled> {
-    const { lane } = this.#host;
-    let result: Promise<TurnSettled> | undefined;
-    for (;;) {
-      const end = await lane.run(async () => Promise.race([(result ??= run.run()), run.parked()]));
-      if (end !== "parked") return end;
-      await run.going();
-      if (run.hasEnded && result !== undefined) return result;
-    }
   }
 
   /** Inside a step. */
@@ -321,34 +246,20 @@ export class Tenure {
     const { coordinates } = attempt;
     // Judged once: a try whose answer was lost may have written it.
     let judged: JudgedEnd | undefined;
+    const { clock } = this.#host;
+    const { state } = this.writer;
+    const read = (): Promise<PlanInput> => this.#input();
     const { seq, hash, payload } = await this.writer.settle({
       coordinates,
-      judge: async () => (judged ??= await this.#judge(coordinates, ended)),
-      onRefusal: ({ code, message }) => this.#parts.report(code, `${message}; what ended is kept and tried again`),
+      judge: async () => (judged ??= await judgeEnd(coordinates, ended, { state, read, clock })),
+      onRefusal: ({ code, message }) => {
+        this.#parts.report(code, `${message}; what ended is kept and tried again`);
+        // What is to start waits for as long.
+        this.#startWaits.none();
+      },
     });
     this.#host.tap.settled(attempt, payload, { seq, hash });
-    if (seq - this.#checkpointed >= rowsPerCheckpoint) await this.storeCheckpoint();
-  }
-
-  /**
-   * A text that a person's newer post overtook is kept and shown as late. A turn that was not admitted is tried again by
-   * itself, unless a stop was drawn behind its start: then it ended too late to be told of it.
-   */
-  async #judge({ task_id, execution_generation }: Coordinates, ended: TurnSettled): Promise<JudgedEnd> {
-    const asIs = { payload: ended };
-    const isRefused = ended.reason_code === "not_admitted";
-    if (ended.status !== "completed" && !isRefused) return asIs;
-    const { state } = this.writer;
-    const task = state.tasks.find((each) => each.task_id === task_id);
-    const { room, inbox } = await this.#input();
-    if (task === undefined) return asIs;
-    if (isRefused) {
-      const delayMs = dueAfter(execution_generation);
-      if (delayMs === null || task.started_row <= (room.stop?.seq ?? 0)) return asIs;
-      return { ...asIs, due: { task_id, execution_generation, due_at: this.#host.clock.now() + delayMs } };
-    }
-    if (!isSuperseded({ state, room, inbox, task })) return asIs;
-    return { payload: { ...ended, status: "superseded", reason_code: "newer_message" } };
+    if (this.#checkpoints.isDue(seq)) await this.storeCheckpoint();
   }
 
   #armDueTimer(inMs: number | null): void {

@@ -1,6 +1,7 @@
 import { limits, RoomtapError, type Author, type TranscriptEntry, type TurnStarted } from "../core/index.ts";
 import type { ThreadState } from "./fold-state.ts";
-import type { LogRow, Member } from "./log.ts";
+import type { LogRow } from "./log-row.ts";
+import type { Member } from "./room-record.ts";
 
 /** What a prompt is made of. */
 export interface Transcript {

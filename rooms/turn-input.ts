@@ -1,6 +1,6 @@
 import { limits, utf8Length, type InputItem } from "../core/index.ts";
 import type { SeenThread, ThreadState } from "./fold-state.ts";
-import type { InboxChange, InboxRow } from "./log.ts";
+import type { InboxChange, InboxRow } from "./inbox-row.ts";
 
 /** Whose turn it is to be, in which thread, and what is known of both. */
 export interface TurnInputSource {

@@ -1,6 +1,7 @@
 import type { TurnStarted } from "../core/index.ts";
 import type { FoldState } from "./fold-state.ts";
-import type { Member, RoomReader } from "./log.ts";
+import type { RoomReader } from "./room-reader.ts";
+import type { Member } from "./room-record.ts";
 import type { PlannedStart } from "./plan.ts";
 import { readRows } from "./read-rows.ts";
 import { transcriptOf, transcriptRows, type Transcript } from "./transcript.ts";

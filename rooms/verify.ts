@@ -4,7 +4,7 @@ import { emptyState } from "./fold-state.ts";
 import { RoomFold } from "./fold.ts";
 import { chainStart, chargedBytes, verifyRows, type ChainLink, type ChainProblem } from "./hash-chain.ts";
 import { eventId } from "./ids.ts";
-import type { LogRow } from "./log.ts";
+import type { LogRow } from "./log-row.ts";
 import { parseRow, type StoredRow } from "./stored-row.ts";
 
 /** What verification reads: rows as they are stored, in pages, damaged ones too, and what stands beside them. */

@@ -1,5 +1,6 @@
 import type { ActivityEvent, Coordinates, EventOf, ToolOutcome, TurnStatus } from "../../core/index.ts";
 import { approvalLines } from "../approval-lines.ts";
+import { counted } from "../counted.ts";
 import { oneLine, terminalText } from "../terminal-text.ts";
 
 /** Longest summary of arguments, results and errors on a card. UTF-16 units. */
@@ -153,7 +154,7 @@ function openedLines({ payload, truncated = [] }: EventOf<"request.opened">): re
 function settledLine({ payload }: EventOf<"turn.settled">): string {
   const { status, reason_code, duration_ms: ms, activity_count: count, error } = payload;
   const reason = reason_code === null ? "" : ` (${reason_code})`;
-  const figures = ms === null || count === null ? "it may have run" : `${seconds(ms)}, ${count} events`;
+  const figures = ms === null || count === null ? "it may have run" : `${seconds(ms)}, ${counted(count, "event")}`;
   const why = error === null ? "" : `: ${oneLine(error, maxLineUnits)}`;
   return `${statusSigns[status]} ${status}${reason}, ${figures}${why}`;
 }
@@ -162,7 +163,7 @@ function settledLine({ payload }: EventOf<"turn.settled">): string {
 function gapLines({ dropped, kinds }: EventOf<"gap">["payload"]): readonly string[] {
   if (dropped === 0) return [];
   const counts = Object.entries(kinds).map(([kind, count]) => `${count} ${kind}`);
-  return [`… ${dropped} events lost (${counts.join(", ")})`];
+  return [`… ${counted(dropped, "event")} lost (${counts.join(", ")})`];
 }
 
 function toolName({ payload }: { readonly payload: { readonly name: string } }): string {

@@ -1,5 +1,6 @@
 import { errorTable, RoomtapError, type AnswerResult, type MemberEntry, type OpenRequest } from "../../core/index.ts";
 import type { Room, RoomState } from "../../rooms/index.ts";
+import { counted } from "../counted.ts";
 import type { ConsoleLine } from "./line.ts";
 
 /** What a line may act on. */
@@ -45,7 +46,7 @@ async function act(line: ConsoleLine, host: ConsoleHost): Promise<readonly strin
       return [answer(host, line.id, line.choice)];
     case "stop": {
       const { cancelled } = await host.room(line.roomId).stop();
-      return [`#${line.roomId}: stopped, ${cancelled} turns were open; what waited is closed`];
+      return [`#${line.roomId}: stopped ${counted(cancelled, "open turn")}; what waited is closed`];
     }
     case "pause":
     case "resume":
@@ -92,6 +93,8 @@ function answer({ requests }: ConsoleHost, id: string, choice: string): string {
       return `${id}: ${result.outcome.outcome}`;
     case "already_resolved":
       return `${id} was ${result.outcome.outcome} before`;
+    case "invalid_answer":
+      return `${id}: that is no answer to it; it stays open`;
     case "unknown_request": {
       const open = requests.open().map((request) => request.id);
       return `there is no request ${id}; open: ${open.length === 0 ? "none" : open.join(", ")}`;
@@ -104,7 +107,7 @@ function stateLines(state: RoomState): readonly string[] {
   const handles = new Map(room.roster.map(({ member_id, handle }) => [member_id, `@${handle}`]));
   const nameOf = (memberId: string): string => handles.get(memberId) ?? memberId;
   return [
-    `#${room.room_id}: ${log.latest_seq} rows, revision ${room.revision}`,
+    `#${room.room_id}: ${counted(log.latest_seq, "row")}, revision ${room.revision}`,
     ...members.map((member) => `  ${nameOf(member.member_id)} ${memberLine(member)}`),
     ...threads.map(({ thread_id, status, reason, owed }) => {
       const waiting = owed.length === 0 ? "" : `, owed: ${owed.map(nameOf).join(" ")}`;

@@ -7,7 +7,8 @@ export const demoRoomId = "demo";
 export const demoText = "@all Please look over the release plan, and say what has to change.";
 
 /**
- * One room of two members. With `acp` both are driven by one process of an agent that a third party wrote.
+ * One room of two members. With `acp` both are driven by one process of an agent that a third party wrote. Sessions outside
+ * the room have a scripted agent, so that anyone can try the wire by hand.
  * @param agent path of that agent's program; undefined when it is not installed
  * @throws RoomtapError `runner_not_installed`
  */
@@ -25,6 +26,7 @@ export function demoConfig(runner: "acp" | "scripted", agent: string | undefined
         ],
       },
     ],
+    agents: { scripted: { kind: "scripted", from: "message" } },
   };
 }
 

@@ -19,6 +19,18 @@ const usage = {
   "/state": "/state",
 } as const;
 
+/** How each of them is typed, in one text. */
+const commands = Object.values(usage).join(", ");
+
+/** What `roomtap up --help` says below its options. */
+export const upHelp = `
+Lines on stdin: TEXT is a post (//TEXT one that begins with a slash), or it is a command:
+  ${commands}
+With several rooms a line begins with #ROOM. What clients of --port must show is the environment's ROOMTAP_TOKEN, of at
+least 16 characters; without it a token is made at each start.
+
+Example: echo '@planner hello' | roomtap up --config rooms.json`;
+
 type Command = keyof typeof usage;
 
 /**
@@ -49,7 +61,7 @@ function parseInRoom(text: string, roomId: string): ConsoleLine {
   const [word = "", argument, ...more] = text.split(/\s+/);
   if (word === "/answer") return parseAnswer(text);
   if (!isRoomCommand(word)) {
-    return wrong(`unknown command ${word}; known: ${Object.values(usage).join(", ")}. A post may begin with //`);
+    return wrong(`unknown command ${word}; known: ${commands}. A post may begin with //`);
   }
   const expected = wrong(`expected: ${usage[word]}`);
   if (more.length > 0) return expected;

@@ -1,5 +1,13 @@
+export { answerCommand, type AnswerOptions } from "./commands/answer.ts";
 export { logCommand, type LogOptions } from "./commands/log.ts";
+export { rawCommand, type RawOptions } from "./commands/raw.ts";
 export { replayCommand, type ReplayOptions } from "./commands/replay.ts";
+export { requestsCommand } from "./commands/requests.ts";
 export { roomsCommand } from "./commands/rooms.ts";
+export { sendCommand, type SendOptions } from "./commands/send.ts";
+export { tailCommand, type TailOptions } from "./commands/tail.ts";
 export { verifyCommand } from "./commands/verify.ts";
+export { answerHelp, tailHelp } from "./help.ts";
+export { announceServer, findServers, runtimeFolder, type FoundServers, type LocalServer } from "./local-server.ts";
 export type { LookOptions } from "./look-options.ts";
+export type { RemoteOptions } from "./remote.ts";

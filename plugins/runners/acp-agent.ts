@@ -184,7 +184,7 @@ export class AcpAgent {
   async #prompt(session: AcpSession, turn: Turn): Promise<AgentTurnEnd> {
     const stopped = aborted(turn.signal);
     session.last = { turn, state: newTurnState(), stopped };
-    const prompt = promptText(turn.unseen, session.fresh ? turn.earlier : []);
+    const prompt = promptText(turn.unseen, session.fresh ? turn.earlier : [], turn.coordinates !== null);
     session.fresh = false;
     const prompting = this.#connection.prompt(session.id, prompt);
     const reply = await Promise.race([prompting, stopped]);

@@ -14,8 +14,9 @@ export interface AcpConfig {
   readonly env?: { readonly [name: string]: string } | undefined;
 }
 
-/** Answers from a script: one that stands here, or the one in the post that is shown (`from: "message"`). */
+/** Answers from a script: one that stands here, or the one in the post that is shown. */
 export type ScriptedConfig =
+  /** Where that holds words and no script, it passes in a room, and repeats them in a session of its own. */
   | { readonly kind: "scripted"; readonly from: "message" }
   | { readonly kind: "scripted"; readonly script: Script }
   /** One script for each turn of the member in a thread, in order; beyond them it passes. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { issueText } from "../issue-text.ts";
 
 /**
  * `steps[3].tool.ms: Invalid input: ...`: the first problem of a parse, below `root`. A key that is unknown comes before
@@ -7,10 +8,10 @@ import type { z } from "zod";
 export function firstProblem(error: z.ZodError, root: readonly string[]): string {
   const unknown = error.issues.find((each) => each.code === "unrecognized_keys");
   if (unknown !== undefined) return `${pathText([...root, ...unknown.path, ...unknown.keys.slice(0, 1)])}: unknown key`;
-  const issue = error.issues[0];
-  const path = pathText([...root, ...(issue?.path ?? [])]);
-  const message = issue?.message ?? "not valid";
-  return path === "" ? message : `${path}: ${message}`;
+  const [issue] = error.issues;
+  if (issue === undefined) return "not valid";
+  const path = pathText([...root, ...issue.path]);
+  return path === "" ? issue.message : `${path}: ${issueText(issue)}`;
 }
 
 function pathText(path: readonly PropertyKey[]): string {

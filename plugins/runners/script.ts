@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { toolOutcomes, type JsonObject, type ToolOutcome } from "../../core/index.ts";
+import { requestKind, toolOutcomes, type JsonObject, type ToolOutcome } from "../../core/index.ts";
 import { firstProblem } from "./first-problem.ts";
 
 /** Bounds of a script. A script beyond one of them is not valid. */
@@ -28,7 +28,8 @@ export interface StepFields {
   readonly tool: ToolStep;
   readonly tool_start: Pick<ToolStep, "id" | "name" | "args">;
   readonly tool_complete: Pick<ToolStep, "id" | "result" | "outcome">;
-  readonly ask: { readonly method: "approval"; readonly params: JsonObject };
+  /** `method` is one of `requestTable`. */
+  readonly ask: { readonly method: string; readonly params: JsonObject };
   readonly sleep_ms: number;
   readonly repeat: { readonly times: number; readonly steps: readonly Step[] };
   readonly frame: { readonly type: string; readonly payload?: JsonObject | undefined };
@@ -44,11 +45,17 @@ export type Step = { [Key in keyof StepFields]: { readonly [K in Key]: StepField
 /** What a scripted agent does in a turn, in order. */
 export interface Script {
   readonly steps: readonly Step[];
+  /**
+   * What it does when it is corrected while it works; without it no correction is taken. A redirect has it do this
+   * instead of what is left, and wait no longer; a steer has it do this first.
+   */
+  readonly steer?: readonly Step[] | undefined;
 }
 
 const object = z.record(z.string(), z.unknown());
 const outcome = z.enum(toolOutcomes).optional();
 const duration = z.number().min(0);
+const askedBy = z.string().refine((method) => requestKind(method) !== undefined, { error: "no such method" });
 const toolStart = z.strictObject({ id: z.string().min(1), name: z.string().min(1), args: z.unknown().optional() });
 const toolEnd = z.strictObject({ id: z.string().min(1), result: z.unknown().optional(), outcome });
 
@@ -58,7 +65,7 @@ const plainFields = {
   tool: z.strictObject({ ...toolStart.shape, ...toolEnd.shape, ms: duration.optional() }),
   tool_start: toolStart,
   tool_complete: toolEnd,
-  ask: z.strictObject({ method: z.literal("approval"), params: object }),
+  ask: z.strictObject({ method: askedBy, params: object }),
   sleep_ms: duration,
   frame: z.strictObject({ type: z.string().min(1), payload: object.optional() }),
   fail: z.string(),
@@ -86,12 +93,16 @@ function stepsSchema(depth: number): z.ZodType<readonly Step[]> {
 }
 
 /** A script, strict: a key that is unknown is an error at its path. */
-export const scriptSchema: z.ZodType<Script> = z
-  .strictObject({ steps: stepsSchema(scriptLimits.maxRepeatDepth) })
-  .refine(({ steps }) => countPlayed(steps) <= scriptLimits.maxPlayedSteps, {
-    path: ["steps"],
+export const scriptSchema: z.ZodType<Script> = z.strictObject({
+  steps: boundedSteps(),
+  steer: boundedSteps().optional(),
+});
+
+function boundedSteps(): z.ZodType<readonly Step[]> {
+  return stepsSchema(scriptLimits.maxRepeatDepth).refine((steps) => countPlayed(steps) <= scriptLimits.maxPlayedSteps, {
     error: `plays more than ${scriptLimits.maxPlayedSteps} steps`,
   });
+}
 
 /** A script from outside, or what is wrong with it: the first problem, with its path. */
 export function parseScript(value: unknown): { ok: true; script: Script } | { ok: false; problem: string } {

@@ -1,16 +1,21 @@
 import type { Clock, JsonObject, Runner, ToolOutcome, TranscriptEntry, Turn, TurnEnd } from "../../core/index.ts";
 import { afterLeadingMentions } from "../../rooms/index.ts";
-import { parseScript, unroll, type Script, type Step } from "./script.ts";
+import { Playing } from "./playing.ts";
+import { parseScript, type Script, type Step } from "./script.ts";
 import { sleep, untilStopped } from "./waiting.ts";
 
 /** Steps played before other work of the process gets its turn. */
 const stepsPerTick = 256;
 
+/** Deltas of which a repeated text is made, at most. */
+const maxEchoDeltas = 8;
+
 /** What a scripted runner plays. */
 export interface ScriptedOptions {
   /**
    * The script of every turn; a list, whose first is that of a member's first turn in a thread, and so on (beyond them it
-   * passes); or `"message"`: each turn plays the newest person's post that it was shown.
+   * passes); or `"message"`: each turn plays the newest person's post that it was shown. Where that holds words and no
+   * script, it passes in a room, and repeats them in a session of its own.
    */
   readonly script: Script | readonly Script[] | "message";
   /** What `sleep_ms` and a tool's `ms` wait on. */
@@ -20,14 +25,16 @@ export interface ScriptedOptions {
 /**
  * A runner that answers from a script. A stop ends it at once, wherever it stands: `cancelled`. `fail` ends it
  * `runner_error`, `crash` `runner_lost`. Without `finish` the text is what was streamed. What people answer to an `ask`
- * changes nothing: the script goes on. Closing ends what still runs `runner_lost`.
+ * changes nothing: the script goes on. A correction is taken by a script that has steps for it. Closing ends what still
+ * runs `runner_lost`.
  */
 export function createScriptedRunner({ script, clock }: ScriptedOptions): Runner {
   const closing = new AbortController();
   /** Turns so far, by session: only a list of scripts needs them. */
   const played = new Map<string, number>();
+  const playing = new WeakMap<Turn, Playing>();
   const choose = (turn: Turn): ReturnType<typeof parseScript> | undefined => {
-    if (script === "message") return scriptOfPost(turn.unseen);
+    if (script === "message") return scriptOfPost(turn.unseen) ?? echoOf(turn);
     if (!isList(script)) return { ok: true, script };
     const index = played.get(turn.session) ?? 0;
     played.set(turn.session, index + 1);
@@ -44,11 +51,14 @@ export function createScriptedRunner({ script, clock }: ScriptedOptions): Runner
       if (chosen === undefined) return { status: "passed" };
       if (!chosen.ok) return { status: "failed", reason_code: "invalid_script", error: chosen.problem };
       const stop = AbortSignal.any([turn.signal, closing.signal]);
-      const end = await play(chosen.script, turn, stop, clock);
+      const play = new Playing(chosen.script, stop);
+      playing.set(turn, play);
+      const end = await perform(play, turn, clock);
       if (end !== "stopped") return end;
       if (turn.signal.aborted) return { status: "cancelled" };
       return { status: "failed", reason_code: "runner_lost", error: "the runner was closed" };
     },
+    steer: (turn, { kind }) => playing.get(turn)?.correct(kind) ?? false,
     async close() {
       closing.abort("closed");
     },
@@ -77,17 +87,32 @@ export function scriptOfPost(shown: readonly TranscriptEntry[]): ReturnType<type
   return parseScript(value);
 }
 
-async function play(script: Script, turn: Turn, stop: AbortSignal, clock: Clock): Promise<TurnEnd | "stopped"> {
+/** In a session of its own an agent that is spoken to in words repeats them, in some pieces. */
+function echoOf({ coordinates, unseen }: Turn): ReturnType<typeof parseScript> | undefined {
+  const words = unseen.at(-1)?.text.match(/\S+\s*|\s+/g) ?? [];
+  if (coordinates !== null || words.length === 0) return undefined;
+  const each = Math.ceil(words.length / maxEchoDeltas);
+  const pieces = Array.from({ length: Math.ceil(words.length / each) }, (_, index) =>
+    words.slice(index * each, (index + 1) * each).join(""),
+  );
+  return { ok: true, script: { steps: pieces.map((delta) => ({ delta })) } };
+}
+
+async function perform(play: Playing, turn: Turn, clock: Clock): Promise<TurnEnd | "stopped"> {
   let played = 0;
-  for (const step of unroll(script.steps)) {
-    if (stop.aborted) return "stopped";
+  for (let step = play.next(); step !== undefined; step = play.next()) {
+    if (play.isStopped) return "stopped";
     const end = endOf(step);
-    if (end !== undefined) return end;
-    const wait = act(step, turn, stop, clock);
+    if (end !== undefined) {
+      play.finish();
+      return end;
+    }
+    const wait = act(step, turn, play.waits, clock);
     if (wait !== undefined) await wait;
     if (++played % stepsPerTick === 0) await new Promise<void>((go) => clock.defer(go));
   }
-  return stop.aborted ? "stopped" : { status: "completed" };
+  play.finish();
+  return play.isStopped ? "stopped" : { status: "completed" };
 }
 
 /** How a step ends the turn, if it does. */

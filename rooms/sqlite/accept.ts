@@ -1,7 +1,7 @@
 import { limits, RoomtapError } from "../../core/index.ts";
 import { canonicalJson, digest } from "../canonical-json.ts";
 import { messageId } from "../ids.ts";
-import type { AcceptResult, InboxRow, NewPost } from "../log.ts";
+import type { AcceptResult, InboxRow, NewPost } from "../inbox-row.ts";
 import { disbanded } from "./fence.ts";
 import { inboxFull } from "./inbox-bound.ts";
 import { hasRoomForTurn, type Quota } from "./quota.ts";

@@ -2,14 +2,8 @@ import { coordinatesSchema, isId, limits, makeCoordinates, RoomtapError, type Co
 import { canonicalJson } from "../canonical-json.ts";
 import { chargedBytes, storedRowHash } from "../hash-chain.ts";
 import { eventId } from "../ids.ts";
-import {
-  settledPayloadSchema,
-  startedPayloadSchema,
-  type Append,
-  type AppendResult,
-  type LogRow,
-  type NewRow,
-} from "../log.ts";
+import type { Append, AppendResult } from "../log.ts";
+import { settledPayloadSchema, startedPayloadSchema, type LogRow, type NewRow } from "../log-row.ts";
 import { problemText } from "../problem-text.ts";
 import { isPayload } from "../row-guard.ts";
 import { parseRow, type StoredRow } from "../stored-row.ts";

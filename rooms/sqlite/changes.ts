@@ -1,4 +1,7 @@
-import type { ChangeRefused, Fenced, LeaseLost, Refused, RetryRow, RoomLog, StoredCheckpoint } from "../log.ts";
+import type { RetryRow } from "../inbox-row.ts";
+import type { Fenced, LeaseLost } from "../lease-row.ts";
+import type { ChangeRefused, Refused, RoomLog } from "../log.ts";
+import type { StoredCheckpoint } from "../room-reader.ts";
 import { fencedRoom, holdsLease, leaseLost } from "./fence.ts";
 import { countInbox, retriesFull } from "./inbox-bound.ts";
 import { noDelta, sum } from "./inbox-table.ts";

@@ -1,4 +1,4 @@
-import type { StoredCheckpoint } from "../log.ts";
+import type { StoredCheckpoint } from "../room-reader.ts";
 import type { SqliteDatabase } from "./database.ts";
 
 /** Statements over stored checkpoints. Each is synchronous; the caller holds the transaction. */

@@ -1,5 +1,6 @@
 import Connection, { type Database, type Statement as NativeStatement } from "better-sqlite3";
 import { RoomtapError, type Clock } from "../../core/index.ts";
+import { LoopTurns } from "../loop-turns.ts";
 import { isBusy, logFault } from "./faults.ts";
 
 /** A connection of better-sqlite3, whose home this file is. */
@@ -35,6 +36,8 @@ export interface DatabaseParts {
 /** One connection, with all faults coded and a busy database tried again without stopping the event loop. */
 export class SqliteDatabase {
   readonly file: string;
+  /** For reads that are made in pieces. */
+  readonly turns: LoopTurns;
   readonly #connection: NativeConnection;
   readonly #clock: Clock;
   readonly #busyTimeoutMs: number;
@@ -42,6 +45,7 @@ export class SqliteDatabase {
 
   constructor(parts: DatabaseParts) {
     this.file = parts.file;
+    this.turns = new LoopTurns(parts.clock);
     this.#connection = parts.connection;
     this.#clock = parts.clock;
     this.#busyTimeoutMs = parts.busyTimeoutMs;

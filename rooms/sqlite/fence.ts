@@ -1,4 +1,5 @@
-import type { ChangeRefused, Fenced, LeaseLost, Refused } from "../log.ts";
+import type { Fenced, LeaseLost } from "../lease-row.ts";
+import type { ChangeRefused, Refused } from "../log.ts";
 import type { RoomState } from "./rooms-table.ts";
 import type { Tables } from "./tables.ts";
 

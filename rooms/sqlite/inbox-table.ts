@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { limits } from "../../core/index.ts";
-import { authorSchema, type InboxRow } from "../log.ts";
+import type { InboxRow } from "../inbox-row.ts";
+import { authorSchema } from "../log-row.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { parseStored } from "./stored-json.ts";
 

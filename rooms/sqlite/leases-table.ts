@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { LeaseRow, ProcessMark } from "../log.ts";
+import type { LeaseRow, ProcessMark } from "../lease-row.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { parseStored } from "./stored-json.ts";
 

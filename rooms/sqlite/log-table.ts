@@ -1,12 +1,28 @@
-import { limits, type RoomtapError } from "../../core/index.ts";
-import { zeroHash, type Head, type LogRow, type Page } from "../log.ts";
+import type { RoomtapError } from "../../core/index.ts";
+import { zeroHash, type Head, type LogRow } from "../log-row.ts";
 import { corruptRow, parseRow, type StoredRow } from "../stored-row.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { isDamage } from "./faults.ts";
 import { logColumns, rawRow, storedRow, type RawRow } from "./rows.ts";
 
-/** Rows fetched at once. A page ends at its bytes, so what is fetched beyond is thrown away. */
+/** Rows of a page that are read at once, and the UTF-16 units of payload after which no more are. */
+const pieceRows = 32;
+const pieceUnits = 262_144;
+
+/** Rows that are fetched at once as they are stored. */
 const chunkRows = 64;
+
+/** Some rows of a page, read in one go. */
+export interface Piece {
+  readonly rows: readonly LogRow[];
+  /** Of their payloads, in UTF-8. */
+  readonly bytes: number;
+  readonly cursor: number;
+  /** The last row of the log. */
+  readonly latest_seq: number;
+  /** No more rows fit into the page, or there are none. */
+  readonly isLast: boolean;
+}
 
 const query = `SELECT ${logColumns} FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
 
@@ -14,10 +30,6 @@ const query = `SELECT ${logColumns} FROM log WHERE room_id = ? AND seq > ? ORDER
 const storedQuery =
   `SELECT ${logColumns.replace("payload", "CAST(payload AS BLOB)")} FROM` +
   " (SELECT rowid AS id FROM log WHERE room_id = ? AND seq > ? ORDER BY seq LIMIT ?) CROSS JOIN log ON log.rowid = id";
-
-interface PageStatement {
-  all(roomId: string, afterSeq: number, maxRows: number): RawRow<string | Uint8Array>[];
-}
 
 /** Statements over the table `log`. Each is synchronous; the caller holds the transaction. */
 export class LogTable {
@@ -53,22 +65,29 @@ export class LogTable {
     this.#insert.run(...rawRow(row));
   }
 
-  /** @throws RoomtapError `log_corrupt` for the first row that is missing, cannot be read or is no row */
-  page(roomId: string, afterSeq: number, maxRows: number): Page {
+  /**
+   * The next rows of a page that has `maxRows` and `maxBytes` left; at least one if there is one and nothing is in the page.
+   * @throws RoomtapError `log_corrupt` for the first row that is missing, cannot be read or is no row
+   */
+  piece(
+    roomId: string,
+    afterSeq: number,
+    { maxRows, maxBytes, isFirst }: { readonly maxRows: number; readonly maxBytes: number; readonly isFirst: boolean },
+  ): Piece {
+    const latest_seq = this.head(roomId).seq;
     const rows: LogRow[] = [];
-    let cursor = afterSeq;
-    for (let bytes = 0; rows.length < maxRows && bytes < limits.maxPageBytes;) {
-      const chunk = this.#fetch(this.#page, roomId, cursor, Math.min(chunkRows, maxRows - rows.length));
-      for (const stored of chunk) {
-        if (stored.seq !== cursor + 1) throw corruptRow(roomId, cursor + 1, `is missing: row ${stored.seq} comes next`);
-        bytes += Buffer.byteLength(stored.payload);
-        if (bytes > limits.maxPageBytes && rows.length > 0) break;
-        rows.push(parseRow(stored));
-        cursor = stored.seq;
-      }
-      if (chunk.length < chunkRows) break;
+    let [cursor, bytes, isFull] = [afterSeq, 0, false];
+    for (const stored of this.#fetch(roomId, afterSeq, Math.min(pieceRows, maxRows))) {
+      if (stored.seq !== cursor + 1) throw corruptRow(roomId, cursor + 1, `is missing: row ${stored.seq} comes next`);
+      const size = Buffer.byteLength(stored.payload);
+      isFull = bytes + size > maxBytes && !(isFirst && rows.length === 0);
+      if (isFull) break;
+      bytes += size;
+      rows.push(parseRow(stored));
+      cursor = stored.seq;
     }
-    return { rows, cursor, has_more: this.head(roomId).seq > cursor };
+    const isLast = isFull || rows.length === maxRows || bytes >= maxBytes || cursor >= latest_seq || rows.length === 0;
+    return { rows, bytes, cursor, latest_seq, isLast };
   }
 
   /**
@@ -101,9 +120,16 @@ export class LogTable {
     return rows;
   }
 
-  #fetch(statement: PageStatement, roomId: string, afterSeq: number, maxRows: number): StoredRow[] {
+  #fetch(roomId: string, afterSeq: number, maxRows: number): StoredRow[] {
+    const rows: StoredRow[] = [];
+    let units = 0;
     try {
-      return statement.all(roomId, afterSeq, maxRows).map(storedRow);
+      for (const raw of this.#page.iterate(roomId, afterSeq, maxRows)) {
+        units += raw[9].length;
+        rows.push(storedRow(raw));
+        if (units >= pieceUnits) break;
+      }
+      return rows;
     } catch (fault) {
       throw isDamage(fault) ? this.#nameDamage(roomId, afterSeq, maxRows, fault) : fault;
     }

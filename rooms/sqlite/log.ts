@@ -1,6 +1,8 @@
 import { hostDefaults, idSchema, RoomtapError, type Clock, type Report, type Undo } from "../../core/index.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import type { AcceptResult, Append, AppendResult, ChangeListener, LeaseRow, NewPost, RoomLog } from "../log.ts";
+import type { AcceptResult, NewPost } from "../inbox-row.ts";
+import type { LeaseRow } from "../lease-row.ts";
+import type { Append, AppendResult, ChangeListener, RoomLog } from "../log.ts";
 import { problemText } from "../problem-text.ts";
 import { acceptPost, preparePost } from "./accept.ts";
 import { appendRows, prepareAppend } from "./append.ts";
@@ -13,6 +15,9 @@ import { openHostDatabase, type OpenOptions } from "./open.ts";
 import { putRoom, type PutRoomResult, type RoomContent } from "./put-room.ts";
 import { defaultQuota, type Quota } from "./quota.ts";
 import { SqliteLogReader } from "./reader.ts";
+import { renameRoom } from "./rename-room.ts";
+import { defaultSessionQuota, type SessionQuota } from "./put-session.ts";
+import { SqliteSessionStore } from "./sessions.ts";
 import { prepareTables, type Tables } from "./tables.ts";
 import { WalCheckpoints } from "./wal-checkpoints.ts";
 
@@ -26,6 +31,8 @@ export interface SqliteLogOptions {
   readonly report?: Report | undefined;
   /** What each room may take, smaller than the default for tests and small machines. */
   readonly quota?: Quota | undefined;
+  /** What ordinary sessions may take, smaller than the default for tests and small machines. */
+  readonly sessionQuota?: SessionQuota | undefined;
   /** How often a watched log looks for commits of other processes, in ms. Default 250. */
   readonly watchIntervalMs?: number | undefined;
 }
@@ -38,6 +45,8 @@ type Given<Method extends keyof RoomLog> = Parameters<RoomLog[Method]>[0];
  * kept in memory between calls: what a call sees is what the file holds, so several hosts may have one file open.
  */
 export class SqliteRoomLog extends SqliteLogReader implements RoomLog {
+  /** Ordinary sessions, in the same file, written by the same hand; closed with the log. */
+  readonly sessions: SqliteSessionStore;
   readonly #clock: Clock;
   readonly #quota: Quota;
   readonly #tables: Tables;
@@ -59,6 +68,8 @@ export class SqliteRoomLog extends SqliteLogReader implements RoomLog {
       this.#walCheckpoints.committed(operations);
       this.#changes.committed(roomIds);
     });
+    const parts = { database, tables, commits: this.#commits, report };
+    this.sessions = new SqliteSessionStore({ ...parts, quota: options.sessionQuota ?? defaultSessionQuota });
   }
 
   /** @throws RoomtapError `invalid_params` when a row is no row or takes more than `maxRowBytes` */
@@ -73,12 +84,17 @@ export class SqliteRoomLog extends SqliteLogReader implements RoomLog {
     return this.#commits.run(() => acceptPost(this.#tables, prepared, this.#terms()), post.room_id);
   }
 
-  /** @throws RoomtapError `invalid_params` for an id that is none, and for more than `maxRooms` rooms */
+  /** @throws RoomtapError `invalid_params` for an id that is none */
   async putRoom(room: RoomContent): Promise<PutRoomResult> {
     const id = idSchema.safeParse(room.room_id);
     if (!id.success) throw new RoomtapError("invalid_params", `room_id: ${problemText(id.error)}`);
     refuseBadText({ name: room.name, members: room.members, roster_digest: room.roster_digest });
     return this.#commits.run(() => putRoom(this.#tables, room, this.#now()), room.room_id);
+  }
+
+  async rename(rename: Given<"rename">) {
+    refuseBadText([rename.event_id, rename.name]);
+    return this.#commits.run(() => renameRoom(this.#tables, rename, this.#now()), rename.room_id);
   }
 
   async stop(stop: Given<"stop">) {

@@ -8,6 +8,9 @@ import type { SqliteDatabase } from "./database.ts";
  * `log` has a rowid and no more indexes than its rules need, because each index is a page more that an append writes.
  * `rooms` keeps what an append must know of a room and could otherwise learn only by reading all its rows; `head_seq`, the
  * number of the last row, tells whoever verifies the log that rows are gone from its end. `leases` is apart from it, because an append only reads its lease: a renewal writes few pages, an append none for it.
+ *
+ * `sessions` holds a session as two texts: `summary` is what lists show, and a list never reads the pages of `work` behind
+ * it, where prompts wait. Its other columns are what is searched, ordered and counted.
  */
 const steps: readonly string[] = [
   `
@@ -139,6 +142,47 @@ const steps: readonly string[] = [
     head_seq     = (SELECT ifnull(max(seq), 0) FROM log WHERE log.room_id = rooms.room_id),
     closed_posts = (SELECT count(*) FROM inbox WHERE inbox.room_id = rooms.room_id AND owed = '[]'),
     closed_bytes = (SELECT ifnull(sum(bytes), 0) FROM inbox WHERE inbox.room_id = rooms.room_id AND owed = '[]');
+  `,
+  `
+  CREATE TABLE sessions (
+    session_id    TEXT    NOT NULL PRIMARY KEY CHECK (session_id <> ''),
+    principal     TEXT    NOT NULL,
+    title         TEXT,
+    last_activity INTEGER NOT NULL,
+    message_bytes INTEGER NOT NULL DEFAULT 0 CHECK (message_bytes >= 0),
+    summary       TEXT    NOT NULL,
+    work          TEXT    NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_by_activity ON sessions (last_activity, session_id);
+  CREATE INDEX sessions_by_title ON sessions (principal, title, last_activity) WHERE title IS NOT NULL;
+
+  CREATE TABLE session_messages (
+    session_id TEXT    NOT NULL REFERENCES sessions,
+    position   INTEGER NOT NULL CHECK (position >= 0),
+    bytes      INTEGER NOT NULL CHECK (bytes > 0),
+    message    TEXT    NOT NULL,
+    PRIMARY KEY (session_id, position)
+  ) STRICT;
+
+  CREATE TABLE approval_rules (
+    number    INTEGER PRIMARY KEY,
+    agent_id  TEXT NOT NULL,
+    tool_name TEXT NOT NULL,
+    command   TEXT NOT NULL,
+    UNIQUE (agent_id, tool_name, command)
+  ) STRICT;
+  CREATE INDEX approval_rules_by_agent ON approval_rules (agent_id);
+  `,
+  `
+  CREATE TABLE renames (
+    number     INTEGER PRIMARY KEY,
+    room_id    TEXT    NOT NULL REFERENCES rooms,
+    event_id   TEXT    NOT NULL CHECK (event_id <> ''),
+    name       TEXT    NOT NULL,
+    revision   INTEGER NOT NULL CHECK (revision >= 1),
+    renamed_at INTEGER NOT NULL,
+    UNIQUE (room_id, event_id)
+  ) STRICT;
   `,
 ];
 

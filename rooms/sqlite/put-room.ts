@@ -1,6 +1,7 @@
 import { limits, RoomtapError } from "../../core/index.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import type { Member, Refused, RoomLog, RoomRecord } from "../log.ts";
+import type { Refused, RoomLog } from "../log.ts";
+import type { Member, RoomRecord } from "../room-record.ts";
 import { disbanded, holdsLease, leaseLost } from "./fence.ts";
 import { countInbox } from "./inbox-bound.ts";
 import type { Tables } from "./tables.ts";
@@ -8,10 +9,7 @@ import type { Tables } from "./tables.ts";
 export type RoomContent = Parameters<RoomLog["putRoom"]>[0];
 export type PutRoomResult = Awaited<ReturnType<RoomLog["putRoom"]>>;
 
-/**
- * Decides and carries out one change of name and roster inside a transaction. Each refusal comes before the first write.
- * @throws RoomtapError `invalid_params` for a room above `maxRooms`
- */
+/** Decides and carries out one change of name and roster inside a transaction. Each refusal comes before the first write. */
 export function putRoom(tables: Tables, content: RoomContent, now: number): PutRoomResult {
   const { room_id, name, members, roster_digest, expected_revision, lease_generation } = content;
   const { rooms } = tables;
@@ -33,7 +31,7 @@ export function putRoom(tables: Tables, content: RoomContent, now: number): PutR
   if (taken !== undefined) return taken;
   if (present === undefined) {
     if (rooms.activeCount() >= limits.maxRooms) {
-      throw new RoomtapError("invalid_params", `a database holds at most ${limits.maxRooms} rooms`);
+      return { status: "too_many_rooms", message: `a database holds at most ${limits.maxRooms} active rooms` };
     }
     rooms.insert(room_id, name, now);
   } else {

@@ -1,12 +1,19 @@
 import { limits, RoomtapError } from "../../core/index.ts";
 import type { StoredRow } from "../stored-row.ts";
 import type { Orphan, RoomCheck } from "../verify.ts";
-import type { Head, InboxRow, LeaseRow, Page, PlanInput, RoomReader, RoomRecord } from "../log.ts";
+import type { InboxRow } from "../inbox-row.ts";
+import type { LeaseRow } from "../lease-row.ts";
+import type { Head, LogRow, Page } from "../log-row.ts";
+import type { PlanInput, RoomPage, RoomPageRequest, RoomReader } from "../room-reader.ts";
+import type { RoomRecord } from "../room-record.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { logFault } from "./faults.ts";
 import { openReadOnlyDatabase, type OpenOptions } from "./open.ts";
 import { TableChecks } from "./table-checks.ts";
 import { prepareTables, type Tables } from "./tables.ts";
+
+/** Rooms read at once. */
+const pieceRooms = 32;
 
 /** What can be read of a log without a host: rows that a host commits later are seen by later calls. */
 export class SqliteLogReader implements RoomReader, AsyncDisposable {
@@ -39,10 +46,48 @@ export class SqliteLogReader implements RoomReader, AsyncDisposable {
     return this.#database.attempt(() => this.#tables.log.head(roomId));
   }
 
+  async roomPage(page: RoomPageRequest): Promise<RoomPage> {
+    const { include_disbanded = false, offset = 0 } = page;
+    const limit = between(1, page.limit ?? limits.maxListedRooms, limits.maxListedRooms);
+    const rooms: RoomRecord[] = [];
+    let [after, count] = ["", 0];
+    for (;;) {
+      const skip = after === "" ? offset : 0;
+      // One more than the page has: whether there are others behind it.
+      const wanted = { after, skip, limit: Math.min(pieceRooms, limit + 1 - count), include_disbanded };
+      const piece = await this.#database.attempt(() => this.#tables.rooms.after(wanted));
+      count += piece.count;
+      if (count > limit) {
+        const isBeyond = piece.rooms.at(-1)?.room_id === piece.last;
+        rooms.push(...(isBeyond ? piece.rooms.slice(0, -1) : piece.rooms));
+        return { rooms, next_offset: offset + limit };
+      }
+      rooms.push(...piece.rooms);
+      if (piece.count < wanted.limit) return { rooms, next_offset: null };
+      after = piece.last;
+      await this.#database.turns.next();
+    }
+  }
+
   /** As in `RoomLog`; `limit` is brought into 1 .. 500. */
-  read(roomId: string, page: { readonly after_seq: number; readonly limit?: number }): Promise<Page> {
-    const maxRows = Math.min(Math.max(page.limit ?? limits.maxPageRows, 1), limits.maxPageRows);
-    return this.#database.attempt(() => this.#tables.log.page(roomId, page.after_seq, maxRows));
+  async read(roomId: string, page: { readonly after_seq: number; readonly limit?: number }): Promise<Page> {
+    const maxRows = between(1, page.limit ?? limits.maxPageRows, limits.maxPageRows);
+    const rows: LogRow[] = [];
+    let [cursor, bytes] = [page.after_seq, 0];
+    for (;;) {
+      const left = {
+        maxRows: maxRows - rows.length,
+        maxBytes: limits.maxPageBytes - bytes,
+        isFirst: rows.length === 0,
+      };
+      const piece = await this.#database.attempt(() => this.#tables.log.piece(roomId, cursor, left));
+      rows.push(...piece.rows);
+      cursor = piece.cursor;
+      bytes += piece.bytes;
+      const { latest_seq } = piece;
+      if (piece.isLast) return { rows, cursor, latest_seq, has_more: latest_seq > cursor };
+      await this.#database.turns.next();
+    }
   }
 
   /** Posts that stand in the inbox, by number. */
@@ -119,6 +164,10 @@ export class SqliteLogReader implements RoomReader, AsyncDisposable {
       lease: leases.lease(roomId),
     };
   }
+}
+
+function between(least: number, value: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
 }
 
 /**

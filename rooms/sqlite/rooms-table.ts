@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { idSchema, isId, RoomtapError } from "../../core/index.ts";
-import type { Member, RoomRecord, StopFence } from "../log.ts";
+import type { Member, RoomRecord, StopFence } from "../room-record.ts";
+import { profileSchema } from "../roster.ts";
 import type { SqliteDatabase } from "./database.ts";
 import type { InboxDelta } from "./inbox-table.ts";
 import { parseStored } from "./stored-json.ts";
@@ -37,10 +38,30 @@ const memberSchema = z.strictObject({
   handle: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/),
   display_name: z.string(),
   runner_kind: z.string().nullable(),
+  profile: profileSchema.optional(),
 });
 export const membersSchema = z.array(memberSchema);
 
 const idsSchema = z.array(z.string());
+
+/** Which rooms come next in the order of their ids. */
+export interface RoomsAfter {
+  /** The last one that is left out; "" for none. */
+  readonly after: string;
+  /** How many are left out behind it. */
+  readonly skip: number;
+  readonly limit: number;
+  readonly include_disbanded: boolean;
+}
+
+/** Rooms that follow each other. */
+export interface RoomsPiece {
+  /** Those that can be read: a damaged one does not hide the others. */
+  readonly rooms: readonly RoomRecord[];
+  /** How many there were, damaged ones among them. */
+  readonly count: number;
+  readonly last: string;
+}
 
 type RawRoom = [
   room_id: string,
@@ -62,6 +83,7 @@ const roomQuery =
 /** Statements over rooms and rosters. Each is synchronous; the caller holds the transaction. */
 export class RoomsTable {
   readonly #room;
+  readonly #after;
   readonly #ids;
   readonly #active;
   readonly #state;
@@ -69,6 +91,7 @@ export class RoomsTable {
   readonly #insert;
   readonly #revise;
   readonly #insertRoster;
+  readonly #rosterAt;
   readonly #formerHandle;
   readonly #setPaused;
   readonly #setStop;
@@ -76,6 +99,11 @@ export class RoomsTable {
 
   constructor(database: SqliteDatabase) {
     this.#room = database.prepare<[string], RawRoom>(`${roomQuery} WHERE room_id = ?`).raw();
+    this.#after = database
+      .prepare<[after: string, disbanded: 0 | 1, limit: number, skip: number], RawRoom>(
+        `${roomQuery} WHERE room_id > ? AND (disbanded_at IS NULL OR ?) ORDER BY room_id LIMIT ? OFFSET ?`,
+      )
+      .raw();
     this.#ids = database.prepare<[], string>("SELECT CAST(room_id AS TEXT) FROM rooms ORDER BY room_id").pluck();
     this.#active = database.prepare<[], number>("SELECT count(*) FROM rooms WHERE disbanded_at IS NULL").pluck();
     this.#state = database.prepare<[string], RoomState>(
@@ -99,6 +127,11 @@ export class RoomsTable {
     this.#insertRoster = database.prepare<[string, number, string, string]>(
       "INSERT INTO rosters (room_id, revision, members, roster_digest) VALUES (?, ?, ?, ?)",
     );
+    this.#rosterAt = database
+      .prepare<[string, number], [members: string, digest: string]>(
+        "SELECT members, roster_digest FROM rosters WHERE room_id = ? AND revision = ?",
+      )
+      .raw();
     this.#formerHandle = database
       .prepare<[string, string], string>(
         "SELECT member.value ->> 'handle' FROM rosters, json_each(members) AS member" +
@@ -123,16 +156,15 @@ export class RoomsTable {
     return this.#ids.all();
   }
 
-  /** Those that can be read: a damaged one does not hide the others. */
+  /** Those that can be read. */
   readable(): RoomRecord[] {
-    return this.ids().flatMap((roomId) => {
-      try {
-        return this.room(roomId) ?? [];
-      } catch (fault) {
-        if (fault instanceof RoomtapError && fault.code === "log_corrupt") return [];
-        throw fault;
-      }
-    });
+    return this.ids().flatMap((roomId) => unlessDamaged(() => this.room(roomId)));
+  }
+
+  after({ after, skip, limit, include_disbanded }: RoomsAfter): RoomsPiece {
+    const raw = this.#after.all(after, include_disbanded ? 1 : 0, limit, skip);
+    const rooms = raw.flatMap((each) => unlessDamaged(() => parseRoom(each)));
+    return { rooms, count: raw.length, last: raw.at(-1)?.[0] ?? after };
   }
 
   /** How many there are that are not disbanded. */
@@ -160,6 +192,13 @@ export class RoomsTable {
     this.#insertRoster.run(roomId, revision, JSON.stringify(members), rosterDigest);
   }
 
+  /** The roster of one of the room's revisions. */
+  rosterAt(roomId: string, revision: number): Pick<RoomRecord, "members" | "roster_digest"> | undefined {
+    const raw = this.#rosterAt.get(roomId, revision);
+    if (raw === undefined) return undefined;
+    return { members: parseStored(membersSchema, raw[0], `the roster of room ${roomId}`), roster_digest: raw[1] };
+  }
+
   /** The handle under which the member was last on the room's roster, of any revision. */
   formerHandle(roomId: string, memberId: string): string | undefined {
     return this.#formerHandle.get(roomId, memberId);
@@ -175,6 +214,16 @@ export class RoomsTable {
 
   setDisbanded(roomId: string, at: number): void {
     this.#setDisbanded.run(at, roomId);
+  }
+}
+
+function unlessDamaged(read: () => RoomRecord | undefined): RoomRecord[] {
+  try {
+    const room = read();
+    return room === undefined ? [] : [room];
+  } catch (fault) {
+    if (fault instanceof RoomtapError && fault.code === "log_corrupt") return [];
+    throw fault;
   }
 }
 

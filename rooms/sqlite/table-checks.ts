@@ -1,5 +1,5 @@
 import { messageOf, RoomtapError } from "../../core/index.ts";
-import type { InboxRow } from "../log.ts";
+import type { InboxRow } from "../inbox-row.ts";
 import { rosterDigest } from "../roster.ts";
 import type { Orphan, RoomCheck, TableProblem } from "../verify.ts";
 import { bodyDigest, inboxBytes } from "./accept.ts";
@@ -22,6 +22,7 @@ const ofRooms = [
   "retries",
   "due_times",
   "stops",
+  "renames",
   "checkpoints",
 ] as const;
 

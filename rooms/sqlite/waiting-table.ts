@@ -1,5 +1,5 @@
 import { limits } from "../../core/index.ts";
-import type { DueRow, RetryRow } from "../log.ts";
+import type { DueRow, RetryRow } from "../inbox-row.ts";
 import type { SqliteDatabase } from "./database.ts";
 
 /** Statements over retries and due times. Each is synchronous; the caller holds the transaction. */

@@ -21,7 +21,11 @@ describe("wrong usage", () => {
       /usage: option '--runner <kind>' argument 'llm' is invalid.*acp, scripted/,
     ],
     ["another approval", ["demo", "--approve", "always"], /usage: .*Allowed choices are once, deny/],
-    ["no database", ["log", "demo"], /usage: required option '--db <file>' not specified/],
+    [
+      "no database",
+      ["log", "demo"],
+      /usage: required option '--db <file>' not specified \(roomtap log --help lists its options\)/,
+    ],
     ["an empty path", ["verify", "--db", ""], /usage: .*expected the path of a file/],
     ["no room", ["log", "--db", "a.db"], /usage: missing required argument 'room'/],
     ["too much", ["verify", "more", "--db", "a.db"], /usage: too many arguments/],
@@ -30,7 +34,11 @@ describe("wrong usage", () => {
       ["replay", "r", "--db", "a.db", "--at", "-1"],
       /usage: .*expected a whole number, 0 or more/,
     ],
-    ["neither a config nor the demo", ["up"], /invalid_params: up takes either --config FILE or --demo/],
+    [
+      "neither a config nor the demo",
+      ["up"],
+      /invalid_params: up takes either --config FILE or --demo\. See `roomtap up --help`/,
+    ],
     ["both", ["up", "--demo", "--config", "a"], /invalid_params: up takes either/],
     ["a runner beside a config", ["up", "--config", "a", "--runner", "acp"], /invalid_params: --runner is for --demo/],
     ["a config that is not there", ["up", "--config", "none.json"], /invalid_config: none\.json: ENOENT/],
@@ -45,6 +53,18 @@ describe("wrong usage", () => {
     expect([status, stdout, readdirSync(cwd)]).toEqual([2, "", []]);
     expect(stderr).toMatch(oneLine);
     expect(stderr).toMatch(message);
+  });
+
+  it("is 2 for agents that nobody could reach, and says how clients are let in", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "a.json"), '{"agents":{"default":{"kind":"scripted","from":"message"}}}');
+    const { status, stderr } = await runCommand(["up", "--config", "a.json", "--stay"], { cwd });
+    expect([status, stderr, readdirSync(cwd)]).toEqual([
+      2,
+      "roomtap: invalid_params: a.json has agents and no rooms: let clients in, with --port N or --stdio. " +
+        "See `roomtap up --help`.\n",
+      ["a.json"],
+    ]);
   });
 
   it("of a config names the file and the path in it, and opens nothing", async () => {
@@ -69,6 +89,18 @@ describe("wrong usage", () => {
     const { version } = JSON.parse(readText("package.json")) as { version: string };
     expect(await runCommand(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
     expect((await runCommand(["log", "--help"])).stdout).not.toContain("default");
+  });
+
+  it.each([
+    ["log", /--db <file> +the database \(required\)/],
+    ["up", /\/answer ID once\|deny, \/stop, \/pause @HANDLE, \/resume @HANDLE, \/retry TASK, \/state\n/],
+    ["up", /ROOMTAP_TOKEN/],
+    ["tail", /turn\.settled +THREAD +MEMBER +TASK#ATTEMPT/],
+    ["answer", /VALUE is, for an approval, a word that it offers/],
+  ])("says in the help of %s what cannot be guessed: %s", async (command, text) => {
+    const help = await runCommand([command, "--help"]);
+    expect([help.status, help.stderr]).toEqual([0, ""]);
+    expect(help.stdout).toMatch(text);
   });
 });
 

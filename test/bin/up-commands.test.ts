@@ -41,7 +41,7 @@ describe("the commands of up", () => {
     up.type("/state\n");
     await up.seen(/@planner needs_input/);
     up.type("/stop\n");
-    await up.seen(/#desk: stopped, 1 turns were open/);
+    await up.seen(/#desk: stopped 1 open turn; what waited is closed/);
     up.type("/pause @echo\n");
     await up.seen(/#desk: paused: @echo/);
     up.type("@echo are you there?\n@planner fail\n");

@@ -115,6 +115,7 @@ describe("up", () => {
     const running = startCommand([...args, "--stay"]);
     running.type(post({ delta: "begun" }, { sleep_ms: 600_000 }));
     running.child.stdin.end();
+    await running.seen(/, Ctrl-C stops\n/);
     await running.seen(/▶ running/);
     running.child.kill(signal);
     expect((await running.result).status).toBe(expected);

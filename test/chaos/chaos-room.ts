@@ -2,6 +2,7 @@ import type { Runner, Turn, TurnEnd } from "../../core/index.ts";
 import type { MemberDefinition, RoomDefinition } from "../../rooms/index.ts";
 import { Dice } from "./dice.ts";
 import type { Reach } from "./fault-points.ts";
+import { coordinatesOf } from "../support/turn-coordinates.ts";
 
 /** The rooms of every host here. */
 export const roomIds = ["r1", "r2"] as const;
@@ -73,7 +74,7 @@ function runnerOf(isSafe: boolean, { onCall, wild }: ChaosRunners): Runner {
 }
 
 async function behave(turn: Turn, { seed, reach }: NonNullable<ChaosRunners["wild"]>): Promise<TurnEnd> {
-  const { task_id, execution_generation } = turn.coordinates;
+  const { task_id, execution_generation } = coordinatesOf(turn);
   const dice = new Dice(`${seed} ${task_id} ${execution_generation}`);
   const conduct = dice.pick(conducts);
   if (conduct === "refuses" && execution_generation === 1) return { status: "failed", reason_code: "not_admitted" };

@@ -12,6 +12,7 @@ import { Dice } from "./dice.ts";
 import { plantInDatabase, plantInLog, type PointName } from "./fault-points.ts";
 import { Journal, type Entry } from "./journal.ts";
 import type { Action, Order } from "./order.ts";
+import { coordinatesOf } from "../support/turn-coordinates.ts";
 
 const say = (line: string): void => void writeSync(1, `${line}\n`);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.after(ms, resolve));
@@ -77,7 +78,8 @@ class Child {
     say(entry.kind);
   }
 
-  #called({ coordinates: { task_id, execution_generation } }: Turn): void {
+  #called(turn: Turn): void {
+    const { task_id, execution_generation } = coordinatesOf(turn);
     this.#note({ kind: "called", by: this.#order.name, task_id, execution_generation });
   }
 

@@ -2,6 +2,7 @@ import { systemClock, systemIds, Tap, type Clock, type Notice } from "../../core
 import { RoomHost, type SqliteRoomLog } from "../../rooms/index.ts";
 import { chaosRooms, roomIds } from "./chaos-room.ts";
 import type { Journal } from "./journal.ts";
+import { coordinatesOf } from "../support/turn-coordinates.ts";
 
 /** Far ahead, so that whatever is due later is due. */
 const later: Clock = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
@@ -17,8 +18,10 @@ export async function finishRound(log: SqliteRoomLog, journal: Journal, name: st
   const faults: string[] = [];
   const report = ({ code, message }: Notice): void => void faults.push(`clean host: ${code} ${message}`);
   const rooms = chaosRooms({
-    onCall: ({ coordinates: { task_id, execution_generation } }) =>
-      journal.note({ kind: "called", by: name, task_id, execution_generation }),
+    onCall: (turn) => {
+      const { task_id, execution_generation } = coordinatesOf(turn);
+      journal.note({ kind: "called", by: name, task_id, execution_generation });
+    },
   });
   const tap = new Tap({ activity: { listening: false, push: () => undefined } });
   const host = await RoomHost.open({ log, tap, clock: later, ids: systemIds, report, rooms });

@@ -1,7 +1,7 @@
 import { systemClock } from "../../core/index.ts";
 import { openSqliteLog, verifyLog, type SqliteRoomLog } from "../../rooms/index.ts";
 import { preparePostInput } from "../../rooms/post.ts";
-import { Signal } from "../../rooms/signal.ts";
+import { Signal } from "../../core/index.ts";
 import type { ProcessPool } from "./chaos-process.ts";
 import { leaseTtlMs, roomIds } from "./chaos-room.ts";
 import { findFaults } from "./checks.ts";

@@ -12,6 +12,7 @@ describe("faults", () => {
       cause,
     ]);
     expect(fault.remedy).toContain("Make room");
+    expect(new RoomtapError("log_full", "no room", { remedy: "Buy a disk." }).remedy).toBe("Buy a disk.");
   });
 
   it.each([

@@ -73,10 +73,19 @@ describe("an attempt that runs", () => {
       tool_id: "c1",
       command: "rm x",
       choices: ["once", "deny"],
-      expires_at: 9,
       more: 1,
     };
-    const request = { id: "srq-1", request_id: "apr-1", method: "approval", attempt, params };
+    const request = {
+      id: "srq-1",
+      request_id: "apr-1",
+      method: "approval",
+      coordinates,
+      session: attempt.session,
+      params,
+      created_at: 8,
+      expires_at: 9,
+      answers: null,
+    };
     expect(requestEntry({ ...request, params: { ...params, request_id: "apr-1" } })).toEqual({
       id: "srq-1",
       request_id: "apr-1",
@@ -87,6 +96,9 @@ describe("an attempt that runs", () => {
       expires_at: 9,
       coordinates,
     });
-    expect(requestEntry({ ...request, params: {} })).toMatchObject({ expires_at: null });
+    expect(requestEntry({ ...request, expires_at: null, answers: { q1: "yes" } })).toMatchObject({
+      expires_at: null,
+      answers: { q1: "yes" },
+    });
   });
 });

@@ -214,11 +214,11 @@ describe("a payload", () => {
     const frames = tapFrames(bus);
     const { events } = bus.watch();
     const attempt = bus.begin();
-    for (const method of [`ask ${secret}`, "y".repeat(513)])
-      void bus.tap.requests.ask(attempt, { method: method as "approval", params: {} });
+    for (const method of [`vault.${secret}`, `vault.${"y".repeat(507)}`])
+      void bus.tap.requests.ask(attempt, { method, params: {} });
     bus.tap.seal(attempt, "interrupted");
     await bus.idle();
-    const words = ["ask [redacted]", "y".repeat(512)];
+    const words = ["vault.[redacted]", `vault.${"y".repeat(506)}`];
     expect(eventsOf(events, "request.opened").map(({ payload }) => payload.method)).toEqual(words);
     expect(eventsOf(events, "request.resolved").map(({ payload }) => payload.method)).toEqual(words);
     expect(frames.flatMap((frame) => ("id" in frame ? [frame.method] : []))).toEqual(words);

@@ -20,9 +20,10 @@ describe("what a runner sends", () => {
         type: "agent.mood",
         session_id: attempt.session.runtimeId,
         seq: 1,
+        ...attempt.mark,
         payload: { mood: "calm", note: "[redacted]" },
       },
-      { type: "x.[redacted]", session_id: attempt.session.runtimeId, seq: 2 },
+      { type: "x.[redacted]", session_id: attempt.session.runtimeId, seq: 2, ...attempt.mark },
     ]);
     expect(events).toEqual([]);
   });

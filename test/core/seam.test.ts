@@ -195,7 +195,7 @@ describe("the seam", () => {
     const third = bus.begin();
     // Sealing the first again frees nothing that is not its own.
     expect(bus.tap.seal(first, "interrupted").activity_count).toBe(1);
-    expect(third.session.attempt).toBe(third);
+    expect(third.session.running).toBe(third);
   });
 
   it("I9 tells the end of a turn once", async () => {

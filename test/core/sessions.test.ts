@@ -28,7 +28,7 @@ describe("sessions", () => {
   it("I8 number 65,536; then the one unused for longest that runs nothing is forgotten", () => {
     const sessions = new SessionRegistry(countingIds());
     const running = sessions.open("running", hidden);
-    running.attempt = {} as NonNullable<typeof running.attempt>;
+    running.running = {} as NonNullable<typeof running.running>;
     const idle = sessions.open("idle", hidden);
     const used = sessions.open("used", hidden);
     for (let k = 3; k < limits.maxSessions; k++) sessions.open(`s${k}`, hidden);
@@ -42,5 +42,16 @@ describe("sessions", () => {
       true,
     ]);
     expect(sessions.open("idle", hidden).runtimeId).not.toBe(idle.runtimeId);
+  });
+
+  it("keep the one that a driver holds, and number new ones above forgotten ones", () => {
+    const sessions = new SessionRegistry(countingIds());
+    const held = sessions.open("held", hidden);
+    held.isOpen = true;
+    const idle = sessions.open("idle", hidden);
+    idle.seq = 40;
+    for (let k = 2; k <= limits.maxSessions; k++) sessions.open(`s${k}`, hidden);
+    expect([held, idle].map(({ runtimeId }) => sessions.byRuntimeId(runtimeId) !== undefined)).toEqual([true, false]);
+    expect([sessions.open("idle", hidden).seq, sessions.open("new", hidden).seq, held.seq]).toEqual([40, 40, 0]);
   });
 });

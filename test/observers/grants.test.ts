@@ -53,6 +53,19 @@ describe("grants and levels", () => {
     expect(full).not.toHaveProperty("truncated");
   });
 
+  it("show another question whole without the grant for approvals", async () => {
+    const bus = openBus();
+    const { events } = bus.watch({ grants: [] });
+    const attempt = bus.begin();
+    void bus.tap.requests.ask(attempt, { method: "clarify", params: { question: "Which?" } }, Infinity);
+    bus.settle(attempt);
+    await bus.idle();
+    expect(kindsOf(events)).toEqual(["request.opened", "request.resolved", "turn.settled"]);
+    expect(events[0]?.payload).toMatchObject({ method: "clarify", question: "Which?" });
+    expect(events[1]?.payload).toMatchObject({ method: "clarify", outcome: "cancelled" });
+    for (const event of events) expect(event).not.toHaveProperty("payload.sizes");
+  });
+
   it("show an approval at meta without its grant", async () => {
     const bus = openBus();
     const { events } = bus.watch({ grants: ["full"], payload: "full" });

@@ -45,11 +45,11 @@ describe("the card", () => {
     ],
     ["turn.started", { ...startedPayload, input: [{ row_seq: 4 }], row }, ["▶ running (message, attempt 2)"]],
     ["turn.settled", { ...settledPayload, activity_count: 7, row }, ["■ completed, 5 ms, 7 events"]],
-    ["turn.settled", { ...settledPayload, status: "passed", duration_ms: 61_234, row }, ["■ passed, 61.2 s, 1 events"]],
+    ["turn.settled", { ...settledPayload, status: "passed", duration_ms: 61_234, row }, ["■ passed, 61.2 s, 1 event"]],
     [
       "turn.settled",
       { ...settledPayload, status: "failed", reason_code: "runner_error", error: "no\nluck", row },
-      ["✗ failed (runner_error), 5 ms, 1 events: no luck"],
+      ["✗ failed (runner_error), 5 ms, 1 event: no luck"],
     ],
     ["tool.started", { tool_id: "c", name: "read", args: { path: "a" } }, ['⚙ read {"path":"a"}']],
     ["tool.started", { tool_id: "c", name: "read" }, ["⚙ read"]],
@@ -164,8 +164,8 @@ describe("the card", () => {
       ),
     ).toEqual([
       "· read: unknown",
-      "□ cancelled (stopped), 5 ms, 1 events",
-      "□ superseded (newer_message), 5 ms, 1 events",
+      "□ cancelled (stopped), 5 ms, 1 event",
+      "□ superseded (newer_message), 5 ms, 1 event",
       "· abandoned (host_lost), it may have run",
     ]);
   });
@@ -217,7 +217,7 @@ describe("the text of a turn", () => {
     });
     expect(
       linesOf(delta("one\ntwo", 0), gap, delta("one\ntwo lost\nfour\n", 0, { snapshot: true }), delta("five\n", 18)),
-    ).toEqual(["│ one", "│ two", "… 1 events lost (1 message.delta)", "│  lost", "│ four", "│ five"]);
+    ).toEqual(["│ one", "│ two", "… 1 event lost (1 message.delta)", "│  lost", "│ four", "│ five"]);
   });
 
   it("of a new attempt of the member begins anew", () => {

@@ -33,7 +33,7 @@ describe("a config", () => {
 
   it.each<readonly [string, unknown, string]>([
     ["a list", [], "Invalid input: expected object, received array"],
-    ["no rooms", {}, "rooms: Invalid input: expected array, received undefined"],
+    ["no rooms", {}, "rooms: is missing, expected array"],
     ["an empty list of rooms", { rooms: [] }, "rooms: Too small: expected array to have >=1 items"],
     ["an unknown key", { ...whole, aprove: "deny" }, "aprove: unknown key"],
     ["a key that is misspelt", { rooms: [{ room_id: "a", membrs: [] }] }, "rooms[0].membrs: unknown key"],
@@ -78,6 +78,45 @@ describe("a config", () => {
   ])("is refused at its path: %s", (_, value, message) => {
     const refusal = expect.objectContaining({ code: "invalid_config", message }) as Error;
     expect(() => parseConfig(value)).toThrow(refusal);
+  });
+
+  it("of agents alone needs no rooms", () => {
+    const agents = { default: { kind: "scripted", from: "message" } } as const;
+    expect(parseConfig({ agents, busyMode: "queue" })).toEqual({ rooms: [], agents, busyMode: "queue" });
+    expect(parseConfig({ ...whole, agents })).toEqual({ ...whole, agents });
+  });
+
+  it.each<readonly [string, unknown, string]>([
+    ["none", { agents: {} }, "agents: expected at least one agent"],
+    ["a person", { agents: { a: null } }, "agents.a: Invalid input: expected object, received null"],
+    [
+      "an unknown runner",
+      { agents: { a: { kind: "llm" } } },
+      "agents.a.kind: Invalid discriminator value. Expected 'acp' | 'scripted'",
+    ],
+    [
+      "another busy mode",
+      { agents: { a: { kind: "scripted", from: "message" } }, busyMode: "drop" },
+      'busyMode: Invalid option: expected one of "interrupt"|"steer"|"queue"',
+    ],
+  ])("is refused at the path of its agents: %s", (_, value, message) => {
+    const refusal = expect.objectContaining({ code: "invalid_config", message }) as Error;
+    expect(() => parseConfig(value)).toThrow(refusal);
+  });
+
+  it("I8 has up to 64 agents", () => {
+    const agents = (count: number) => ({
+      agents: Object.fromEntries(
+        Array.from({ length: count }, (__, index) => [`a${index}`, { kind: "scripted", from: "message" }]),
+      ),
+    });
+    for (const count of [63, 64]) expect(Object.keys(parseConfig(agents(count)).agents ?? {})).toHaveLength(count);
+    expect(() => parseConfig(agents(65))).toThrow("agents: more than 64 agents");
+  });
+
+  it("gives the secrets of the agents of its sessions", () => {
+    const env = { API_KEY: "0123456789" };
+    expect(secretsOfConfig(parseConfig({ agents: { a: { kind: "acp", command: "x", env } } }))).toEqual(["0123456789"]);
   });
 
   it("gives the secrets of its agents' environments, by the names of their variables", () => {

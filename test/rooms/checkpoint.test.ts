@@ -5,7 +5,7 @@ import { digest } from "../../rooms/canonical-json.ts";
 import { checkpointOf, readStored, toStored, type StoredReading } from "../../rooms/checkpoint.ts";
 import { foldStateSchema, foldStateVersion } from "../../rooms/fold-state-schema.ts";
 import { emptyState, fold, type FoldState } from "../../rooms/index.ts";
-import { zeroHash, type LogRow } from "../../rooms/log.ts";
+import { zeroHash, type LogRow } from "../../rooms/log-row.ts";
 import { logs, TestLog } from "../support/logs.ts";
 
 /** A room of so many rows: posts, answers, later rounds, a retry, one attempt that is open. */

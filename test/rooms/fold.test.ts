@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RoomtapError, limits } from "../../core/index.ts";
 import { checkpointOf, emptyState, fold, RoomFold, type FoldState } from "../../rooms/index.ts";
-import { zeroHash, type LogRow } from "../../rooms/log.ts";
+import { zeroHash, type LogRow } from "../../rooms/log-row.ts";
 import { logs, TestLog } from "../support/logs.ts";
 
 const digestOf = (state: FoldState): string => checkpointOf(state, zeroHash).digest;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { countingIds, manualClock, RoomtapError, type ManualClock, type Notice } from "../../core/index.ts";
 import type { LeaseWait } from "../../rooms/lease-claim.ts";
 import { LeaseKeeper, type LossReason } from "../../rooms/lease-keeper.ts";
-import type { ProcessMark, RoomLeases } from "../../rooms/log.ts";
+import type { ProcessMark, RoomLeases } from "../../rooms/lease-row.ts";
 import { openLog, roomOf, temporaryFolder, turnsOfLoop } from "../support/open-log.ts";
 import { flush, MemoryLeases, pass } from "../support/memory-leases.ts";
 

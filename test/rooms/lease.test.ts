@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideClaim, heldUntil, sight, type LeaseSighting } from "../../rooms/lease.ts";
-import type { LeaseRow } from "../../rooms/log.ts";
+import type { LeaseRow } from "../../rooms/lease-row.ts";
 
 const ttlMs = 15_000;
 

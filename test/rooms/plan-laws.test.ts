@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { turnStatuses, type TurnStatus } from "../../core/index.ts";
 import { emptyState, fold, planNext, type FoldState, type PlanSource } from "../../rooms/index.ts";
-import { startedPayloadSchema } from "../../rooms/log.ts";
+import { startedPayloadSchema } from "../../rooms/log-row.ts";
 import { memberInputs, PlanRoom } from "../support/plan-room.ts";
 
 const memberIds = ["m-a", "m-b", "m-c"] as const;

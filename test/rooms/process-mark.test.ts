@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../core/index.ts";
-import type { ProcessMark } from "../../rooms/log.ts";
+import type { ProcessMark } from "../../rooms/lease-row.ts";
 import { isGone, parseProcessStat, processMark } from "../../rooms/process-mark.ts";
 
 const isLinux = existsSync("/proc/self/stat");

@@ -13,7 +13,7 @@ function logOf(count: number, perPage = 500): Pick<RoomReader, "read"> & { reado
     async read(_roomId, { after_seq, limit = 500 }) {
       asked.push(`${after_seq}+${limit}`);
       const rows = builder.rows.slice(after_seq, after_seq + Math.min(limit, perPage));
-      return { rows, cursor: after_seq + rows.length, has_more: false };
+      return { rows, cursor: after_seq + rows.length, has_more: false, latest_seq: count };
     },
   };
 }

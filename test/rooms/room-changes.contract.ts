@@ -24,6 +24,7 @@ export function roomChangesContract(engine: string, open: Open): void {
   stopContract(engine, open);
   waitingContract(engine, open);
   rosterContract(engine, open);
+  renameContract(engine, open);
   disbandContract(engine, open);
   checkpointContract(engine, open);
   watchContract(engine, open);
@@ -247,6 +248,45 @@ function rosterContract(engine: string, open: Open): void {
   });
 }
 
+function renameContract(engine: string, open: Open): void {
+  describe(`${engine}: renames`, () => {
+    const named = (name: string, event_id: string) => ({ ...mine, event_id, name });
+
+    it("I9 give one answer per event id, also after a restart and later renames", async () => {
+      const { log, reopen } = await open();
+      await ownRoom(log);
+      const first = await log.rename(named("Kitchen", "e1"));
+      expect(first).toMatchObject({ status: "renamed", room: { name: "Kitchen", revision: 2, members: [{}, {}, {}] } });
+      await log.rename(named("Cellar", "e2"));
+      const again = await reopen();
+      expect(await again.rename(named("Kitchen", "e1"))).toEqual({ ...first, status: "repeated" });
+      expect((await again.rename(named("Attic", "e1"))).status).toBe("idempotency_conflict");
+      expect(await again.room("r1")).toMatchObject({ name: "Cellar", revision: 3 });
+    });
+
+    it("are the holder's of the lease, and of a room that is not disbanded", async () => {
+      const { log } = await open();
+      await ownRoom(log);
+      const stale = { ...named("x", "e1"), lease_generation: 2 };
+      expect((await log.rename(stale)).status).toBe("lease_lost");
+      await log.disband(mine);
+      expect((await log.rename(named("x", "e1"))).status).toBe("room_disbanded");
+    });
+
+    it("I8 are known for 30 days", async () => {
+      const { log, setBack } = await open();
+      await ownRoom(log);
+      await log.rename(named("Kitchen", "old"));
+      setBack(-limits.receiptMs);
+      await log.rename(named("Cellar", "e1"));
+      expect((await log.rename(named("Attic", "old"))).status).toBe("idempotency_conflict");
+      setBack(-1);
+      await log.rename(named("Cellar", "e2"));
+      expect((await log.rename(named("Attic", "old"))).status).toBe("renamed");
+    });
+  });
+}
+
 function disbandContract(engine: string, open: Open): void {
   describe(`${engine}: disband`, () => {
     it("R60 closes a room for good, and gives a repeat the first time", async () => {
@@ -282,7 +322,7 @@ function disbandContract(engine: string, open: Open): void {
       const { log } = await open();
       await ownRoom(log);
       await Promise.all(Array.from({ length: limits.maxRooms - 1 }, (_, index) => log.putRoom(roomOf(`x${index}`))));
-      await expect(log.putRoom(roomOf("more"))).rejects.toMatchObject({ code: "invalid_params" });
+      expect((await log.putRoom(roomOf("more"))).status).toBe("too_many_rooms");
       await log.disband(mine);
       expect((await log.putRoom(roomOf("more"))).status).toBe("stored");
     });

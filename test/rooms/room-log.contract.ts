@@ -283,7 +283,12 @@ function pageContract(engine: string, open: Open): void {
       expect([one.rows.length, one.cursor, one.has_more]).toEqual([1, 9, true]);
       const last = await log.read("r1", { after_seq: 16 });
       expect([last.rows.length, last.cursor, last.has_more]).toEqual([4, 20, false]);
-      expect(await log.read("r1", { after_seq: 20 })).toEqual({ rows: [], cursor: 20, has_more: false });
+      expect(await log.read("r1", { after_seq: 20 })).toEqual({
+        rows: [],
+        cursor: 20,
+        latest_seq: 20,
+        has_more: false,
+      });
     });
 
     it("C-057 refuses an id with NUL and keeps NUL in a text", async () => {

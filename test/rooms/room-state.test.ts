@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LiveAttempt, MemberEntry } from "../../core/index.ts";
-import type { StartedRow } from "../../rooms/log.ts";
+import type { StartedRow } from "../../rooms/log-row.ts";
 import { changedEntries, memberEntries } from "../../rooms/member-states.ts";
 import { roomState } from "../../rooms/room-state.ts";
 import { memberInputs, PlanRoom } from "../support/plan-room.ts";

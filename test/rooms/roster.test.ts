@@ -95,9 +95,10 @@ describe("rosterDigest", () => {
     expect(new Set([members, ...others].map(rosterDigest)).size).toBe(5);
   });
 
-  it("does not cover display names", () => {
+  it("does not cover display names and agents", () => {
     expect(rosterDigest(members.map((member) => ({ ...member, display_name: "Somebody" })))).toBe(
       rosterDigest(members),
     );
+    expect(rosterDigest(members.map((member) => ({ ...member, profile: "default" })))).toBe(rosterDigest(members));
   });
 });

@@ -9,12 +9,16 @@ import {
   type ActivityKind,
   type Attempt,
   type Coordinates,
+  type Execution,
   type Frame,
+  type JsonObject,
   type ManualClock,
   type Notice,
   type OpenRequest,
   type Redactor,
+  type Session,
   type TurnSettled,
+  type TurnSource,
   type TurnStarted,
   type WriteResult,
 } from "../../core/index.ts";
@@ -73,7 +77,7 @@ export class Bus {
   }
 
   /** Begins an attempt, of a turn of its own unless the coordinates say otherwise; its `turn.started` is not told. */
-  begin(fields: Partial<Coordinates> = {}, session?: string): Attempt {
+  begin(fields: Partial<Coordinates> = {}, session?: string, origin = "c-origin"): Attempt {
     const turn = ++this.#turns;
     const member = fields.member_id ?? "m-planner";
     const coordinates = makeCoordinates({
@@ -85,7 +89,7 @@ export class Bus {
       execution_generation: 1,
       ...fields,
     });
-    return this.tap.begin(coordinates, session ?? `session-${member}`, "c-origin");
+    return this.tap.begin(coordinates, session ?? `session-${member}`, origin);
   }
 
   /** As `begin`, and tells that the turn started. */
@@ -95,16 +99,35 @@ export class Bus {
     return attempt;
   }
 
-  emit(attempt: Attempt, type: string, payload?: object): WriteResult {
-    return this.tap.emit(attempt, { type, payload: payload as { readonly [key: string]: unknown } });
+  /** Claims a turn of an ordinary session, in the name of a connection unless a source is given. */
+  claim(source: TurnSource | string = "c-a", session = "plain"): Execution {
+    const named = typeof source === "string" ? ({ kind: "connection", socket_id: source } as const) : source;
+    const plain = this.tap.sessions.open(session, { roomPlumbing: false });
+    return this.tap.claim(plain, { id: `t-${++this.#turns}`, source: named });
   }
 
-  delta(attempt: Attempt, text: string): WriteResult {
-    return this.emit(attempt, "message.delta", { text });
+  /** Seals a claimed turn and writes its last frame. */
+  complete(execution: Execution, payload: JsonObject = { text: "", status: "complete" }): WriteResult {
+    this.tap.seal(execution, "interrupted");
+    return this.tap.complete(execution, payload);
   }
 
-  reason(attempt: Attempt, text: string): WriteResult {
-    return this.emit(attempt, "reasoning.delta", { text });
+  /** Writes an event of a session that belongs to no turn. */
+  info({ runtimeId }: Session, payload: JsonObject = {}): WriteResult {
+    const params = { type: "session.info", session_id: runtimeId, payload };
+    return this.tap.seam.writeJson({ jsonrpc: "2.0", method: "event", params });
+  }
+
+  emit(execution: Execution, type: string, payload?: object): WriteResult {
+    return this.tap.emit(execution, { type, payload: payload as { readonly [key: string]: unknown } });
+  }
+
+  delta(execution: Execution, text: string): WriteResult {
+    return this.emit(execution, "message.delta", { text });
+  }
+
+  reason(execution: Execution, text: string): WriteResult {
+    return this.emit(execution, "reasoning.delta", { text });
   }
 
   /** Seals the attempt and tells that it settled. */
@@ -160,9 +183,9 @@ export const settledPayload: TurnSettled = {
 };
 
 /** Every frame that leaves, in order. */
-export function tapFrames(bus: Bus): Frame[] {
+export function tapFrames(bus: Bus, options: { readonly hidden?: boolean } = {}): Frame[] {
   const frames: Frame[] = [];
-  bus.tap.seam.addFrameSink((frame) => void frames.push(frame));
+  bus.tap.seam.addFrameSink((frame) => void frames.push(frame), options);
   return frames;
 }
 

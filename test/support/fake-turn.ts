@@ -59,6 +59,7 @@ export function fakeTurn(options: FakeTurnOptions = {}): FakeTurn {
   const outcome = options.outcome ?? (choice === "deny" ? "denied" : "answered");
   const answer: RequestOutcome = { outcome, ...(choice !== undefined && { choice }), by: { origin: "c-test" } };
   return {
+    turn_id: "t-1",
     coordinates: makeCoordinates({
       room_id: "r1",
       thread_id: thread,

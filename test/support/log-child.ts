@@ -4,6 +4,8 @@
  * - `hold` claims room r1, appends a row and says `ready`; for each line on its stdin it appends one more and says
  *   `appended`.
  * - `post` posts to r1 without end, four at a time, and says the message id of each post as soon as it is accepted.
+ * - `put` puts sessions `s0` to `s3` without end, each time with one message more; it says `SESSION COUNT` as soon as that
+ *   many messages are stored.
  * - `open`, `look` open and close it, as a host or a reader, and say `opened` or the code of the error.
  * - `race` answers pairs of lines. `claim ROOM`: looks at the room's lease and says `ready`; at `go` it claims what it saw,
  *   and starts the turn that the room's post is owed, under its new lease. `append ROOM SEQ GENERATION`: says `ready`; at
@@ -14,6 +16,7 @@ import { createInterface } from "node:readline";
 import { RoomtapError, systemClock } from "../../core/index.ts";
 import { openSqliteLog, openSqliteLogReader, type NewRow, type SqliteRoomLog } from "../../rooms/index.ts";
 import { connect } from "../../rooms/sqlite/database.ts";
+import { promptOf, sessionOf } from "./session-records.ts";
 
 const [, , action, file = ""] = process.argv;
 const holder = `process-${process.pid}`;
@@ -78,6 +81,18 @@ async function post(): Promise<void> {
       if (result.status === "accepted") say(message_id);
     });
     await Promise.all(posts);
+  }
+}
+
+async function put(): Promise<void> {
+  const log = await openSqliteLog({ file, clock: systemClock });
+  for (let count = 1; ; count++) {
+    const puts = ["s0", "s1", "s2", "s3"].map(async (id) => {
+      const record = sessionOf(id, { message_count: count, queue: [promptOf(`${count}`)] });
+      await log.sessions.put(record, [{ role: "user", text: `${count}` }]);
+      say(`${id} ${count}`);
+    });
+    await Promise.all(puts);
   }
 }
 
@@ -146,6 +161,7 @@ async function lock(): Promise<void> {
 const actions: Readonly<Record<string, () => Promise<void>>> = {
   hold,
   post,
+  put,
   race,
   lock,
   open: () => tryTo(openSqliteLog),

@@ -17,7 +17,7 @@ export interface LogProcess {
 
 /** @param uid whose process it is to be; absent: ours */
 export function logProcess(
-  action: "hold" | "open" | "look" | "post" | "race" | "lock",
+  action: "hold" | "open" | "look" | "post" | "put" | "race" | "lock",
   file: string,
   uid?: number,
 ): LogProcess {

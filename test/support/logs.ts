@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { makeCoordinates, turnStatuses, type InputItem, type TurnSettled } from "../../core/index.ts";
 import { rowHash } from "../../rooms/hash-chain.ts";
 import { eventId, taskId, turnId } from "../../rooms/index.ts";
-import { zeroHash, type LogRow, type NewRow, type SettledRow, type StartedRow } from "../../rooms/log.ts";
+import { zeroHash, type LogRow, type NewRow, type SettledRow, type StartedRow } from "../../rooms/log-row.ts";
 
 /** A turn to be written as a start. Everything but the member has a default. */
 export interface TestStart {

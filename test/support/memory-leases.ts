@@ -1,5 +1,5 @@
 import type { ManualClock } from "../../core/index.ts";
-import type { LeaseRow, ProcessMark, RoomLeases } from "../../rooms/log.ts";
+import type { LeaseRow, ProcessMark, RoomLeases } from "../../rooms/lease-row.ts";
 
 /** Leases in memory, with the rules of the contract: what hosts that share a database share. */
 export class MemoryLeases implements RoomLeases {

@@ -16,6 +16,8 @@ import {
   type SqliteRoomLog,
 } from "../../rooms/index.ts";
 
+export { turnsOfLoop } from "./turns-of-loop.ts";
+
 /** Manual time, real turns of the event loop: for what commits by itself. */
 export function loopClock(startMs?: number): ManualClock {
   return { ...manualClock(startMs), defer: (run) => systemClock.defer(run) };
@@ -26,11 +28,6 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "roomtap-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
-}
-
-/** Gives the event loop `turns` turns. */
-export async function turnsOfLoop(turns: number): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => systemClock.defer(resolve));
 }
 
 /** A host's log in a file, closed with the test. */

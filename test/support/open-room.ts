@@ -11,8 +11,6 @@ import {
   type Notice,
   type OpenRequest,
   type Runner,
-  type Turn,
-  type TurnEnd,
 } from "../../core/index.ts";
 import { Observers } from "../../observers/index.ts";
 import {
@@ -25,61 +23,14 @@ import {
   type RoomDefinition,
   type SqliteRoomLog,
 } from "../../rooms/index.ts";
-import { loopClock, turnsOfLoop } from "./open-log.ts";
+import { loopClock } from "./open-log.ts";
+import { turnsOfLoop } from "./turns-of-loop.ts";
+
+export { HeldRunner, runnerOf, says, type HeldTurn } from "./held-runner.ts";
+export { until } from "./turns-of-loop.ts";
 
 /** The invented secret of the cases, registered with the redactor of every host here. */
 export const secret = "tok_EXAMPLE_0123456789abcdef";
-
-/** A runner that does what it is told for each turn. */
-export function runnerOf(run: (turn: Turn) => unknown): Runner {
-  return {
-    kind: "test",
-    run: async (turn) => (await run(turn)) as TurnEnd,
-    close: async () => undefined,
-  };
-}
-
-/** Answers each turn with the same text, streamed. */
-export const says = (text: string): Runner =>
-  runnerOf((turn) => {
-    turn.emit({ type: "message.delta", payload: { text } });
-    return { status: "completed" };
-  });
-
-/** A turn that goes on until the test ends it. */
-export interface HeldTurn {
-  readonly turn: Turn;
-  readonly end: (end: TurnEnd) => void;
-  /** Completes it with a streamed text. */
-  readonly say: (text: string) => void;
-  readonly fail: (fault: unknown) => void;
-}
-
-/** A runner whose turns the test ends by hand. */
-export class HeldRunner implements Runner {
-  readonly kind = "held";
-  readonly turns: HeldTurn[] = [];
-
-  run(turn: Turn): Promise<TurnEnd> {
-    return new Promise((resolve, reject) => {
-      const say = (text: string): void => {
-        turn.emit({ type: "message.delta", payload: { text } });
-        resolve({ status: "completed" });
-      };
-      this.turns.push({ turn, end: resolve, fail: reject, say });
-    });
-  }
-
-  async close(): Promise<void> {}
-
-  /** The turn at this place, once it has begun. */
-  async turn(index: number): Promise<HeldTurn> {
-    await until(() => this.turns.length > index);
-    const held = this.turns[index];
-    if (held === undefined) throw new RangeError(`no turn ${index}`);
-    return held;
-  }
-}
 
 /** A member with this handle. */
 export const member = (handle: string, runner: Runner | null): MemberDefinition => ({ handle, runner });
@@ -232,13 +183,4 @@ export class TestHost {
     }
     await closing;
   }
-}
-
-/** Waits turn by turn of the event loop until it is so. */
-export async function until(isSo: () => boolean, turns = 5_000): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) {
-    if (isSo()) return;
-    await turnsOfLoop(1);
-  }
-  throw new Error("it did not come to that");
 }

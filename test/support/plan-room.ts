@@ -16,7 +16,9 @@ import {
   type RoomPolicy,
   type ThreadPlan,
 } from "../../rooms/index.ts";
-import type { InboxRow, RetryRow, RoomRecord, StartedRow } from "../../rooms/log.ts";
+import type { InboxRow, RetryRow } from "../../rooms/inbox-row.ts";
+import type { StartedRow } from "../../rooms/log-row.ts";
+import type { RoomRecord } from "../../rooms/room-record.ts";
 import { TestLog } from "./logs.ts";
 
 /** Roster entries with these handles, all driven by a scripted runner. */

@@ -1,5 +1,6 @@
 import { RoomtapError } from "../../../core/index.ts";
 import { checkpointOf, emptyState, RoomFold, zeroHash } from "../../../rooms/index.ts";
+import { counted } from "../../counted.ts";
 import type { Output } from "../../output.ts";
 import { jsonText, oneLine } from "../../terminal-text.ts";
 import type { LookOptions } from "../look-options.ts";
@@ -22,7 +23,7 @@ export async function replayCommand(options: ReplayOptions, { out }: Output): Pr
     const head = await log.head(room_id);
     const last = options.at ?? head.seq;
     if (last > head.seq) {
-      throw new RoomtapError("invalid_params", `--at: room ${room_id} has ${head.seq} rows, got ${last}`);
+      throw new RoomtapError("invalid_params", `--at: room ${room_id} has ${counted(head.seq, "row")}, got ${last}`);
     }
     const fold = new RoomFold(emptyState(room_id));
     let logHash = zeroHash;

@@ -1,5 +1,6 @@
 import { systemClock } from "../../../core/index.ts";
 import { verifyLog, type RoomVerdict } from "../../../rooms/index.ts";
+import { counted } from "../../counted.ts";
 import type { Output } from "../../output.ts";
 import { jsonText, oneLine } from "../../terminal-text.ts";
 import type { LookOptions } from "../look-options.ts";
@@ -36,5 +37,5 @@ function linesOf({ room_id, rows, log_hash, digest, open_turns, problem }: RoomV
   const open = open_turns.map(
     (turn) => `${room_id}: open turn ${turn.turn_id} of ${turn.member_id} since row ${turn.seq}`,
   );
-  return [`${room_id}: ${rows} rows, all right, log_hash ${log_hash}, digest ${digest}`, ...open];
+  return [`${room_id}: ${counted(rows, "row")}, all right, log_hash ${log_hash}, digest ${digest}`, ...open];
 }

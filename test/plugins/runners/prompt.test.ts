@@ -36,6 +36,14 @@ describe("the prompt of a turn", () => {
     );
   });
 
+  it("names nobody in what is new outside rooms", () => {
+    const asked = { ...personSays("and now?"), attachments: ["a.md"] };
+    expect(promptText([asked], [], false)).toBe("and now?\n[attachment] a.md");
+    expect(promptText([asked], [agentSays("second")], false)).toContain(
+      "m-planner: second\n\n[New messages]\n\nand now?",
+    );
+  });
+
   it("C-077 leaves the texts as they are", () => {
     expect(promptText([personSays("a\ud83d\r\n\u0000")])).toBe("Ada: a\ud83d\r\n\u0000");
   });

@@ -55,8 +55,8 @@ describe("a script from outside", () => {
       /^steps\[0\]\.repeat\.steps\[0\]\.sleep_ms: /,
     ],
     [
-      "a question that is no approval",
-      { steps: [{ ask: { method: "clarify", params: {} } }] },
+      "a question by a method that there is not",
+      { steps: [{ ask: { method: "guess", params: {} } }] },
       /^steps\[0\]\.ask\.method: /,
     ],
     [

@@ -79,7 +79,7 @@ describe("close", () => {
       return log.append(given);
     };
     const test = await TestHost.open({ rooms: [roomOf(held, ["a", "b"])], clock, log: interposed(log, { append }) });
-    await test.room.post({ text: "go" });
+    const posted = test.room.post({ text: "go" });
     await test.pass(50);
     let closed = false;
     const closing = test.host.close().then(() => (closed = true));
@@ -87,6 +87,8 @@ describe("close", () => {
     expect(closed).toBe(false);
     commit();
     await closing;
+    // Closing was told first: nobody waits for a start then.
+    expect((await posted).starts).toBe(false);
     expect([held.turns.length, ...(await test.told())]).toEqual([0, "started m-a message", "settled m-a shutdown"]);
     expect((await log.inbox("r1")).map(({ owed }) => owed)).toEqual([["m-b"]]);
   });

@@ -6,6 +6,7 @@ import { connect } from "../../../rooms/sqlite/database.ts";
 import { interposed } from "../../support/interposed.ts";
 import { claim, goneProcess, loopClock, temporaryFolder, turnsOfLoop } from "../../support/open-log.ts";
 import { HeldRunner, member, roomOf, says, TestHost, until, type HeldTurn } from "../../support/open-room.ts";
+import { coordinatesOf } from "../../support/turn-coordinates.ts";
 
 const newFile = (): string => join(temporaryFolder(), "test.db");
 
@@ -36,7 +37,7 @@ async function takenOver(): Promise<TakenOver> {
   expect([present.room.isDriven, (await present.log.lease("r1")).generation]).toEqual([false, 1]);
   await present.pass(1_500, 250);
   expect([present.room.isDriven, (await present.log.lease("r1")).generation]).toEqual([true, 2]);
-  const taskId = held.turn.coordinates.task_id;
+  const taskId = coordinatesOf(held.turn).task_id;
   await present.room.retry(taskId);
   return { stale, held, requestId, staleHolder, present, next: await second.turn(0), taskId };
 }
@@ -210,7 +211,7 @@ describe("a room that another host drives", () => {
     await present.pass(15_000, 250);
     await present.pass(1_000, 250);
     const { turn, say } = await second.turn(0);
-    expect([turn.coordinates.member_id, present.clock.monotonic()]).toEqual(["m-b", 16_000]);
+    expect([coordinatesOf(turn).member_id, present.clock.monotonic()]).toEqual(["m-b", 16_000]);
     expect(await present.told()).toEqual(["started m-a message", "settled m-a host_lost", "started m-b message"]);
     say("b here");
     await present.quiet();

@@ -26,7 +26,7 @@ describe("a member", () => {
     await note();
     expect(await entryOf(test)).toMatchObject({
       thread_id: "main",
-      turn_id: turn.coordinates.turn_id,
+      turn_id: turn.turn_id,
       execution_generation: 1,
       tool: { tool_id: "c1", name: "read" },
       open_requests: [test.tap.requests.open()[0]?.id],

@@ -3,7 +3,15 @@ import { describe, expect, it } from "vitest";
 import { RoomtapError } from "../../../core/index.ts";
 import { openSqliteLog, type Member, type RoomLog } from "../../../rooms/index.ts";
 import { interposed } from "../../support/interposed.ts";
-import { claim, goneProcess, loopClock, openLog, startOf, temporaryFolder } from "../../support/open-log.ts";
+import {
+  claim,
+  goneProcess,
+  loopClock,
+  openLog,
+  startOf,
+  temporaryFolder,
+  turnsOfLoop,
+} from "../../support/open-log.ts";
 import { HeldRunner, member, roomOf, says, TestHost } from "../../support/open-room.ts";
 
 const newFile = (): string => join(temporaryFolder(), "test.db");
@@ -58,11 +66,14 @@ describe("opening a host", () => {
       log: interposed(log, { append }),
     });
     const post = { text: "hello", event_id: "k1" };
-    const receipt = await first.room.post(post);
+    const posted = first.room.post(post);
+    const isAccepted = async (): Promise<boolean> => (await log.inbox("r1")).length === 1;
+    while (!(await isAccepted())) await turnsOfLoop(1);
     await claim(log, "r1", "dead", goneProcess);
     await log.close();
     await first.pass(50);
     die();
+    const receipt = await posted;
     const held = new HeldRunner();
     const test = await TestHost.open({ rooms: [roomOf(held, ["a", "b"])], file });
     expect(await test.room.post(post)).toEqual({ ...receipt, duplicate: true });

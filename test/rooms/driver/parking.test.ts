@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RequestOutcome } from "../../../core/index.ts";
 import { loopClock, turnsOfLoop } from "../../support/open-log.ts";
 import { HeldRunner, member, roomOf, runnerOf, says, TestHost, until, type HeldTurn } from "../../support/open-room.ts";
+import { coordinatesOf } from "../../support/turn-coordinates.ts";
 
 const minute = 60_000;
 const approval = (command: string, tool_id?: string) =>
@@ -93,7 +94,7 @@ describe("a turn that waits for a person", () => {
     expect(await test.told()).toEqual(["started m-a message"]);
     await test.pass(1_000, 1_000);
     const next = await held.turn(1);
-    expect([stops, next.turn.coordinates.member_id]).toEqual([1, "m-b"]);
+    expect([stops, next.turn.member.member_id]).toEqual([1, "m-b"]);
     held.turns[0]?.say("too late");
     next.say("b here");
     await test.quiet();
@@ -215,9 +216,7 @@ describe("a question in a room", () => {
         coordinates: turn.turn.coordinates,
       },
     ]);
-    expect(members).toMatchObject([
-      { state: "needs_input", open_requests: [request?.id], turn_id: turn.turn.coordinates.turn_id },
-    ]);
+    expect(members).toMatchObject([{ state: "needs_input", open_requests: [request?.id], turn_id: turn.turn.turn_id }]);
   });
 
   it("R51 takes an answer by its exact id, once, and none of an attempt before", async () => {
@@ -229,7 +228,7 @@ describe("a question in a room", () => {
     const stale = test.tap.requests.open()[0]?.id ?? "";
     first.fail(new Error("broken"));
     await test.quiet();
-    await test.room.retry(first.turn.coordinates.task_id);
+    await test.room.retry(coordinatesOf(first.turn).task_id);
     const second = await held.turn(1);
     const { outcomes } = asks(second);
     const [{ id, request_id } = { id: "", request_id: "" }] = test.tap.requests.open();
@@ -238,10 +237,10 @@ describe("a question in a room", () => {
       answer(stale),
       answer("srq-000000000000"),
       answer(id.slice(0, -1)),
-      answer(first.turn.coordinates.task_id),
+      answer(coordinatesOf(first.turn).task_id),
     ]).toEqual(["already_resolved", "unknown_request", "unknown_request", "unknown_request"]);
     expect([test.tap.requests.open().length, outcomes.length]).toEqual([1, 0]);
-    expect([answer(request_id), answer(id)]).toEqual(["ok", "already_resolved"]);
+    expect([answer(request_id ?? ""), answer(id)]).toEqual(["ok", "already_resolved"]);
     expect(test.host.counters.refused_answers).toBe(5);
     second.say("done");
     await test.quiet();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HeldRunner, roomOf, says, TestHost, until } from "../../support/open-room.ts";
+import { coordinatesOf } from "../../support/turn-coordinates.ts";
 
 describe("rooms side by side", () => {
   it("run up to `maxConcurrentTurns` turns, and the next begins when one ends", async () => {
@@ -27,7 +28,7 @@ describe("rooms side by side", () => {
     await test.pass(100);
     for (let index = 0; index < 9; index++) (await held.turn(index)).say("done");
     await test.quiet();
-    expect(held.turns.map(({ turn }) => turn.coordinates.room_id).join(" ")).toBe("r1 r2 r3 r1 r2 r3 r1 r2 r3");
+    expect(held.turns.map(({ turn }) => coordinatesOf(turn).room_id).join(" ")).toBe("r1 r2 r3 r1 r2 r3 r1 r2 r3");
   });
 
   it("overlook no free place when a room in line has nothing to start any more", async () => {
@@ -44,7 +45,7 @@ describe("rooms side by side", () => {
     second?.close();
     held.turns[0]?.say("done");
     const next = await held.turn(1);
-    expect(next.turn.coordinates.room_id).toBe("r3");
+    expect(coordinatesOf(next.turn).room_id).toBe("r3");
     next.say("done");
     await test.quiet();
     expect(held.turns).toHaveLength(2);
@@ -69,7 +70,7 @@ describe("rooms side by side", () => {
     await test.room.post({ text: "@a one", thread_id: "t1" });
     await test.room.post({ text: "@b two", thread_id: "t2" });
     await held.turn(1);
-    expect(held.turns.map(({ turn }) => turn.coordinates.thread_id)).toEqual(["t1", "t2"]);
+    expect(held.turns.map(({ turn }) => coordinatesOf(turn).thread_id)).toEqual(["t1", "t2"]);
     expect(new Set(held.turns.map(({ turn }) => turn.session)).size).toBe(2);
     for (const { say } of held.turns.toReversed()) say("done");
     await test.quiet();

@@ -6,6 +6,7 @@ import { checkpointOf, emptyState, fold, openSqliteLog, verifyLog } from "../../
 import { connect } from "../../../rooms/sqlite/database.ts";
 import { claim, goneProcess, loopClock, temporaryFolder } from "../../support/open-log.ts";
 import { HeldRunner, roomOf, runnerOf, TestHost, until } from "../../support/open-room.ts";
+import { coordinatesOf } from "../../support/turn-coordinates.ts";
 
 /** Ends its turns as it is told, one after the other; the last end is that of all later ones. */
 function endsWith(...ends: readonly TurnEnd[]): Runner {
@@ -23,13 +24,20 @@ describe("a retry", () => {
     const test = await TestHost.open({ rooms: [roomOf(held)] });
     await test.room.post({ text: "go", origin: "c-1" });
     const first = await held.turn(0);
-    const { task_id, turn_id } = first.turn.coordinates;
+    const { task_id, turn_id } = coordinatesOf(first.turn);
     await expect(test.room.retry("k-none")).rejects.toMatchObject({ code: "unknown_task" });
     await expect(test.room.retry(task_id)).rejects.toMatchObject({ code: "task_open" });
     first.fail(new Error("broken"));
     await test.quiet();
     const retried = await test.room.retry(task_id, { generation: 1, origin: "c-2" });
-    expect(retried).toEqual({ task_id, execution_generation: 2 });
+    expect(retried).toEqual({
+      room_id: "r1",
+      task_id,
+      thread_id: "main",
+      turn_id,
+      status: "queued",
+      execution_generation: 2,
+    });
     const second = await held.turn(1);
     await expect(test.room.retry(task_id)).rejects.toMatchObject({ code: "task_open" });
     second.fail(new Error("broken again"));
@@ -61,7 +69,7 @@ describe("a retry", () => {
     first.fail(new Error("broken"));
     await test.quiet();
     await test.room.pause();
-    await test.room.retry(first.turn.coordinates.task_id);
+    await test.room.retry(coordinatesOf(first.turn).task_id);
     await test.host.close();
     const next = await TestHost.open({ rooms: [roomOf(held)], clock, log });
     expect((await next.room.state()).threads).toMatchObject([{ status: "waiting", reason: "paused", owed: ["m-a"] }]);
@@ -174,7 +182,7 @@ describe("a turn whose host died", () => {
   it("R48 is run again by itself when its runner says that it is safe", async () => {
     const { test, held } = await recovered("safe");
     const { turn, say } = await held.turn(1);
-    expect([turn.coordinates.execution_generation, turn.unseen.map(({ text }) => text)]).toEqual([2, ["go"]]);
+    expect([coordinatesOf(turn).execution_generation, turn.unseen.map(({ text }) => text)]).toEqual([2, ["go"]]);
     say("here");
     await test.quiet();
     expect(await test.told()).toEqual([

@@ -136,13 +136,13 @@ describe("a cancellation", () => {
     await test.room.post({ text: "@a one", thread_id: "t1" });
     await test.room.post({ text: "@b two", thread_id: "t2" });
     const [first, second] = [await held.turn(0), await held.turn(1)];
-    expect(await test.room.cancel({ turnId: first.turn.coordinates.turn_id })).toBe(1);
+    expect(await test.room.cancel({ turnId: first.turn.turn_id })).toBe(1);
     expect([first.turn.signal.reason, second.turn.signal.aborted]).toEqual(["turn_cancelled", false]);
     first.end({ status: "cancelled" });
     second.say("done");
     await test.quiet();
     expect((await test.told()).slice(2).toSorted()).toEqual(["settled m-a turn_cancelled", "settled m-b completed"]);
-    const again = test.room.cancel({ turnId: first.turn.coordinates.turn_id });
+    const again = test.room.cancel({ turnId: first.turn.turn_id });
     await expect(again).rejects.toMatchObject({ code: "unknown_turn" });
   });
 
@@ -224,10 +224,11 @@ describe("a room that is disbanded", () => {
     await test.quiet();
     clock.advance(1_000);
     expect(await test.told()).toEqual(["started m-a message", "settled m-a room_disbanded"]);
-    for (const refused of [test.room.post({ text: "more" }), test.room.stop(), test.room.pause()]) {
-      await expect(refused).rejects.toMatchObject({ code: "room_disbanded" });
+    for (const call of [() => test.room.post({ text: "more" }), () => test.room.stop(), () => test.room.pause()]) {
+      await expect(call()).rejects.toMatchObject({ code: "room_disbanded" });
     }
-    expect(await test.room.disband()).toEqual(first);
+    expect(first.idempotent).toBe(false);
+    expect(await test.room.disband()).toEqual({ ...first, idempotent: true });
     expect((await test.room.state()).room.disbanded_at).toBe(first.disbanded_at);
     await test.host.close();
     const again = TestHost.open({ rooms: [roomOf(held)], clock, log });

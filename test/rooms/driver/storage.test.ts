@@ -275,8 +275,7 @@ describe("a room's quota", () => {
     const quota = { maxRoomRows: 4, maxRoomBytes: limits.maxRoomBytes };
     const rooms = [roomOf(held, ["a", "b", "c"]), roomOf(says("hi"), ["a"], "r2")];
     const test = await TestHost.open({ rooms, quota });
-    await test.room.post({ text: "to three" });
-    await test.room.post({ text: "@c more" });
+    await Promise.all([test.room.post({ text: "to three" }), test.room.post({ text: "@c more" })]);
     (await held.turn(0)).say("one");
     (await held.turn(1)).say("two");
     await test.quiet();

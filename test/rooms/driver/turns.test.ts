@@ -179,7 +179,7 @@ describe("turns of a room", () => {
     for (const index of [0, 1, 2]) {
       const { turn, say } = await held.turn(index);
       expect(held.turns).toHaveLength(index + 1);
-      owed.push([turn.coordinates.member_id, (await test.log.inbox("r1")).map((post) => post.owed.length)]);
+      owed.push([turn.member.member_id, (await test.log.inbox("r1")).map((post) => post.owed.length)]);
       say(`answer ${index}`);
       await until(() => test.host.runs.every((run) => run.attempt.coordinates !== turn.coordinates));
     }
@@ -239,10 +239,11 @@ describe("turns of a room", () => {
     const test = await TestHost.open({ rooms: [roomOf(held)] });
     const post = { text: "hello", event_id: "k1" };
     const [first, second] = await Promise.all([test.room.post(post), test.room.post(post)]);
-    expect(second).toEqual({ ...first, duplicate: true });
+    expect([first.starts, second.starts]).toEqual([true, false]);
+    expect(second).toEqual({ ...first, duplicate: true, starts: false });
     (await held.turn(0)).say("hi");
     await test.quiet();
-    expect(await test.room.post(post)).toEqual({ ...first, duplicate: true });
+    expect(await test.room.post(post)).toEqual({ ...first, duplicate: true, starts: false });
     await expect(test.room.post({ ...post, text: "other" })).rejects.toMatchObject({ code: "idempotency_conflict" });
     await test.quiet();
     expect(await test.told()).toEqual(["started m-a message", "settled m-a completed"]);

@@ -1,0 +1,114 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { RoomtapError, scopes, type Scope, type TokenOwner } from "../../core/index.ts";
+import { isLoopback } from "./addresses.ts";
+import type { CloseWord } from "./close-codes.ts";
+
+/** Offered by clients, and selected whenever it is offered. No other ever is. */
+export const subprotocol = "hermes-gateway-v1";
+const ticketPrefix = "hermes-gateway-ticket.";
+
+/** What an upgrade shows. Headers in lower case, one text each. */
+export interface UpgradeHead {
+  readonly authorization: string | undefined;
+  /** The header `sec-websocket-protocol`. */
+  readonly protocols: string | undefined;
+  readonly query: URLSearchParams;
+  /** Bind and peer are loopback, and no proxy stands between: only then may a token stand in a URL. */
+  readonly allowsQueryToken: boolean;
+}
+
+/** The one credential of an upgrade. */
+export interface Credential {
+  readonly kind: "token" | "ticket";
+  readonly value: string;
+}
+
+/** Who has come, by the credential: what the connection may do, and which life of the credential it belongs to. */
+export interface Identity extends TokenOwner {
+  readonly scopes: readonly Scope[];
+  readonly grants: readonly string[];
+}
+
+/** Says who stands behind a credential, or why nobody does. May take its time; the connection waits. */
+export type Authenticate = (credential: Credential) => Identity | CloseWord | Promise<Identity | CloseWord>;
+
+/** The credential that an upgrade presents: exactly one, at one of its places. */
+export function presentedCredential(head: UpgradeHead): Credential | CloseWord {
+  const bearer = /^bearer +(\S+)\s*$/i.exec(head.authorization ?? "")?.[1];
+  const protocols = (head.protocols ?? "").split(",").map((word) => word.trim());
+  const offered = protocols
+    .filter((word) => word.startsWith(ticketPrefix))
+    .map((word) => word.slice(ticketPrefix.length));
+  const tickets = [...offered, ...head.query.getAll("ticket")];
+  const tokens = [...(bearer === undefined ? [] : [bearer]), ...head.query.getAll("token")];
+  if (offered.length > 0 && (offered.length > 1 || !protocols.includes(subprotocol))) return "ticket_invalid";
+  if (tokens.length + tickets.length > 1) return "credential_ambiguous";
+  const [ticket] = tickets;
+  if (ticket !== undefined) return { kind: "ticket", value: ticket };
+  const [token] = tokens;
+  if (token === undefined || (bearer === undefined && !head.allowsQueryToken)) return "no_credential";
+  return { kind: "token", value: token };
+}
+
+/** Knows one token: whoever shows it is the principal `local`, with all scopes and grants. */
+export function oneToken(token: string): Authenticate {
+  const identity: Identity = {
+    principal: "local",
+    generation: digest(token).toString("hex").slice(0, 16),
+    scopes,
+    grants: ["reasoning", "full"],
+  };
+  const expected = digest(token);
+  return ({ kind, value }) => {
+    if (kind === "ticket") return "ticket_invalid";
+    // Digests have one length, and are compared in a time that tells nothing of where they differ.
+    return timingSafeEqual(digest(value), expected) ? identity : "token_mismatch";
+  };
+}
+
+const commonTokens: ReadonlySet<string> = new Set([
+  "change-me",
+  "changeme",
+  "secret",
+  "password",
+  "test",
+  "token",
+  "admin",
+  "default",
+  "example",
+]);
+
+/** Why a token is easily guessed; null when it is not. */
+export function weaknessOf(token: string): string | null {
+  const plain = token.trim().toLowerCase();
+  if (commonTokens.has(plain)) return "it is a common word";
+  if (plain.startsWith("$(") || plain.startsWith("<")) return "it is a place-holder that nobody filled in";
+  if (token.length < 16) return "it has fewer than 16 characters";
+  return new Set(token).size === 1 ? "it is one character, repeated" : null;
+}
+
+/**
+ * Refuses to open to other machines what only looks protected.
+ * @returns a warning, for what is let pass on loopback; null when nothing is to be said
+ * @throws RoomtapError `invalid_config`
+ */
+export function checkBind(bind: {
+  readonly host: string;
+  readonly token: string;
+  readonly allowedOrigins: readonly string[] | undefined;
+}): string | null {
+  const weakness = weaknessOf(bind.token);
+  if (isLoopback(bind.host)) return weakness === null ? null : `the gateway's token is weak: ${weakness}`;
+  if (weakness !== null) {
+    throw new RoomtapError("invalid_config", `the gateway's token is too weak for ${bind.host}: ${weakness}`);
+  }
+  if (bind.allowedOrigins === undefined) {
+    const remedy = "list the pages that may connect as allowedOrigins, or an empty list";
+    throw new RoomtapError("invalid_config", `the gateway listens at ${bind.host}, which others can reach: ${remedy}`);
+  }
+  return null;
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

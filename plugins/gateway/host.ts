@@ -1,0 +1,68 @@
+import type {
+  Client,
+  Clock,
+  FanOut,
+  IdSource,
+  JsonObject,
+  Redactor,
+  Report,
+  RequestDelivery,
+  Runner,
+  ServerRequests,
+  Session,
+  SessionHost,
+} from "../../core/index.ts";
+import type { Observers } from "../../observers/index.ts";
+import type { RoomHost } from "../../rooms/index.ts";
+import type { RoomSubscriptions } from "./room-subscriptions.ts";
+
+/** A client's answer to a server request: it has `error`, or its `result`. It gets no reply. */
+export interface Response {
+  /** The `srq-` id that it names. */
+  readonly id: string;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/** What the transport needs of the host, whatever its methods do. */
+export interface TransportHost {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly report: Report;
+  readonly redactor: Redactor;
+  /** Random per process life: to which numbering every `seq` belongs. */
+  readonly epoch: string;
+  /**
+   * A connection stands: from now on it can be attached. Called in the step in which `gateway.ready` was queued.
+   * @param resumed what the connection before it was attached to, in that order; each is checked as a fresh attach
+   */
+  arrived(client: Client, resumed: readonly Session[]): void;
+  /** A connection is over: it leaves its sessions, and only what it still holds. Gives what it was attached to. */
+  left(client: Client): readonly Session[];
+  /** Whether what the call names is of the caller's own principal, which then needs no `read`. */
+  owns(client: Client, method: string, params: JsonObject): boolean;
+  /** A client answers a server request, or declines. Its id may be anything. */
+  answered(client: Client, response: Response): void;
+}
+
+/** What the methods of the gateway work with. */
+export interface GatewayHost extends TransportHost {
+  readonly fanOut: FanOut;
+  readonly sessions: SessionHost;
+  readonly requests: ServerRequests;
+  readonly delivery: RequestDelivery;
+  readonly rooms: RoomHost;
+  readonly observers: Observers;
+  /** Agents that sessions and members of rooms can have, by name. */
+  readonly agents: ReadonlyMap<string, Runner>;
+  /** Names this host to clients of several. */
+  readonly gatewayId: string;
+  /** Who is subscribed to which rooms. */
+  readonly subscriptions: RoomSubscriptions;
+  /** The session that a runtime id leads to, a hidden one as well. */
+  session(runtimeId: string): Session | undefined;
+  /** Whether a runtime id or a stored one is that of a room's own session. */
+  isHidden(id: string): boolean;
+  /** Names of the methods that are served. */
+  methods(): readonly string[];
+}

@@ -1,0 +1,19 @@
+import { RpcTable } from "../rpc-table.ts";
+import { gatewayMethods } from "./gateway.ts";
+import { groupMethods } from "./groups.ts";
+import { joinMethods } from "./join.ts";
+import { promptMethods } from "./prompts.ts";
+import { requestMethods } from "./requests.ts";
+import { roomMethods } from "./rooms.ts";
+import { sessionMethods } from "./sessions.ts";
+
+/** All methods of the gateway. */
+export const gatewayTable: RpcTable = new RpcTable([
+  ...gatewayMethods,
+  ...sessionMethods,
+  ...joinMethods,
+  ...promptMethods,
+  ...requestMethods,
+  ...groupMethods,
+  ...roomMethods,
+]);

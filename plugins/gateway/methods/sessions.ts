@@ -1,0 +1,194 @@
+import { z } from "zod";
+import {
+  limits,
+  RoomtapError,
+  shownMessage,
+  visibilities,
+  type JsonObject,
+  type ListedSession,
+  type StoredMessage,
+} from "../../../core/index.ts";
+import { attach, liveSession, taken } from "../access.ts";
+import { atReply, defineMethod, type Method } from "../rpc-table.ts";
+
+const sessionId = z.string().min(1).max(512);
+
+const messageSchema = z.looseObject({ role: z.string(), text: z.string() });
+
+/** What a client may give as the beginning of a transcript. Other keys are left out. */
+const firstMessages = z
+  .array(
+    z.object({
+      role: z.enum(["user", "assistant", "system", "tool"]),
+      text: z.string(),
+      timestamp: z.number().optional(),
+      display_kind: z.string().optional(),
+      name: z.string().optional(),
+      context: z.string().optional(),
+    }),
+  )
+  .max(limits.maxSnapshotMessages);
+
+const page = { limit: z.int().min(1).max(1_000).default(100), offset: z.int().min(0).default(0) };
+
+const detail = z.string().max(limits.maxSessionDetailUnits);
+
+const listSchema = z.object({
+  sessions: z.array(z.looseObject({ id: z.string() })),
+  next_offset: z.number().nullable(),
+});
+
+/** Making, listing, naming and closing sessions. */
+export const sessionMethods: readonly Method[] = [
+  defineMethod({
+    name: "session.create",
+    summary: "A new session with one of the host's agents; the caller is attached to it.",
+    params: z.object({
+      agent_id: z.string().optional(),
+      title: z.string().max(limits.maxTitleUnits).nullish(),
+      cwd: detail.optional(),
+      model: detail.optional(),
+      provider: detail.optional(),
+      messages: firstMessages.optional(),
+      visibility: z.string().default("private"),
+      close_on_disconnect: z.boolean().default(false),
+    }),
+    result: z.looseObject({ session_id: z.string(), stored_session_id: z.string(), role: z.literal("owner") }),
+    errors: ["invalid_visibility", "too_many_sessions", "agent_unavailable"],
+    handler: async ({ visibility: word, messages, ...given }, { client, host, afterReply }) => {
+      const visibility = visibilities.find((each) => each === word);
+      if (visibility === undefined) {
+        throw new RoomtapError("invalid_visibility", `visibility: expected one of ${visibilities.join(", ")}`);
+      }
+      const owner = { client_id: client.origin, principal: client.principal };
+      const live = taken(
+        await host.sessions.create({ ...given, messages: messages as StoredMessage[], visibility, owner }),
+      );
+      const kept = await live.history({ limit: limits.maxSnapshotMessages, maxBytes: limits.maxSnapshotBytes });
+      return atReply(() => {
+        const { session, record } = live;
+        attach(host, client, session);
+        afterReply(() => host.delivery.present(client, session));
+        return {
+          session_id: session.runtimeId,
+          stored_session_id: record.session_id,
+          message_count: record.message_count,
+          messages: kept.messages.map(shown),
+          info: live.info,
+          visibility,
+          role: "owner" as const,
+        };
+      });
+    },
+  }),
+  defineMethod({
+    name: "session.close",
+    summary: "Closes a session: its turn is interrupted, what waits runs when it is resumed.",
+    params: z.object({ session_id: sessionId }),
+    result: z.object({ closed: z.boolean(), left: z.literal(true).optional() }),
+    handler: ({ session_id }, { host, afterReply }) => {
+      const live = host.sessions.byRuntimeId(session_id);
+      if (live === undefined) return { closed: false };
+      // In effect at once; that its turn has ended may take the runner's grace.
+      afterReply(() => void host.sessions.close(live, "owner_left"));
+      return { closed: true, left: true as const };
+    },
+  }),
+  defineMethod({
+    name: "session.history",
+    summary: "A session's transcript, the last messages before a position.",
+    params: z.object({
+      session_id: sessionId,
+      limit: z.int().min(1).max(limits.maxSnapshotMessages).default(limits.maxSnapshotMessages),
+      before: z.int().min(0).optional(),
+    }),
+    result: z.object({ count: z.number(), messages: z.array(messageSchema), messages_omitted: z.number() }),
+    errors: ["unknown_session", "result_too_large"],
+    handler: async ({ session_id, limit, before }, call) => {
+      const live = liveSession(session_id, call);
+      const { messages, first } = await live.history({ before, limit, maxBytes: limits.maxSnapshotBytes });
+      return { count: messages.length, messages: messages.map(shown), messages_omitted: first };
+    },
+  }),
+  defineMethod({
+    name: "session.status",
+    summary: "What a session is doing.",
+    params: z.object({ session_id: sessionId }),
+    result: z.object({
+      status: z.string(),
+      running: z.boolean(),
+      turn_started_at: z.number().nullable(),
+      queued: z.number(),
+    }),
+    errors: ["unknown_session"],
+    handler: ({ session_id }, call) => {
+      const { status, turnId, turnStartedAt, record } = liveSession(session_id, call);
+      return { status, running: turnId !== null, turn_started_at: turnStartedAt, queued: record.queue.length };
+    },
+  }),
+  defineMethod({
+    name: "session.usage",
+    summary: "Figures of the session's turns since it was opened; null while none reported any.",
+    params: z.object({ session_id: sessionId }),
+    result: z.object({ usage: z.record(z.string(), z.number()).nullable() }),
+    errors: ["unknown_session"],
+    handler: ({ session_id }, call) => {
+      const { usage } = liveSession(session_id, call);
+      return { usage: usage === null ? null : { ...usage } };
+    },
+  }),
+  defineMethod({
+    name: "session.title",
+    summary: "Reads a session's title, or gives it another one.",
+    params: z.object({ session_id: sessionId, title: z.string().optional() }),
+    result: z.object({ title: z.string().nullable() }),
+    errors: ["unknown_session"],
+    handler: async ({ session_id, title }, call) => {
+      const live = liveSession(session_id, call);
+      if (title === undefined) return { title: live.record.title };
+      const { result, begin } = await live.setTitle(title);
+      call.afterReply(begin);
+      return result;
+    },
+  }),
+  defineMethod({
+    name: "session.list",
+    summary: "Stored sessions, the last active first.",
+    params: z.object(page),
+    result: listSchema,
+    handler: async (asked, { host }) => {
+      const { sessions, next_offset } = await host.sessions.list(asked);
+      return { sessions: sessions.map(listed), next_offset };
+    },
+  }),
+  defineMethod({
+    name: "session.active_list",
+    summary: "Open sessions, the one used last first.",
+    params: z.object(page),
+    result: listSchema,
+    handler: ({ limit, offset }, { host }) => {
+      const live = host.sessions.live.toReversed();
+      const sessions = live.slice(offset, offset + limit).map((each) => listed({ record: each.record, live: each }));
+      return { sessions, next_offset: offset + limit < live.length ? offset + limit : null };
+    },
+  }),
+];
+
+function shown(message: StoredMessage): JsonObject & { role: string; text: string } {
+  const { role, text, ...rest } = shownMessage(message);
+  return { role: String(role), text: String(text), ...rest };
+}
+
+function listed({ record, live }: ListedSession): JsonObject & { id: string } {
+  const { session_id, title, preview, message_count, created_at, visibility } = record;
+  return {
+    id: session_id,
+    title,
+    preview,
+    message_count,
+    started_at: created_at,
+    ...(live === undefined ? {} : { resolved_id: live.session.runtimeId }),
+    visibility,
+    role: "owner",
+  };
+}
