@@ -1,23 +1,25 @@
 #!/usr/bin/env node
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { errorTable, messageOf, RoomtapError, secretsOfEnvironment } from "./core/index.ts";
-import { createRoomtap, type LeaseWait } from "./index.ts";
+import { errorTable, messageOf, RoomtapError, secretsOfEnvironment, systemIds } from "./core/index.ts";
+import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
   announceServer,
   answerCommand,
   answerHelp,
   cards,
+  databaseFile,
   demoCommand,
   demoScenes,
   gatewayTable,
   isLoopback,
+  jsonLog,
   jsonSchemaOf,
   logCommand,
+  logLevels,
   openRpcOf,
   printer,
   rawCommand,
@@ -30,16 +32,21 @@ import {
   sendCommand,
   StreamOutput,
   tailCommand,
+  tokenCommand,
   tailHelp,
   upCommand,
   upHelp,
   verifyCommand,
+  waitLine,
   WebSocket,
   type DemoOptions,
   type HostConfig,
+  type LogLevel,
+  type Logger,
   type PluginEntry,
   type RemoteOptions,
   type RunHost,
+  type TokenOptions,
   type UpOptions,
 } from "./plugins/index.ts";
 
@@ -65,13 +72,6 @@ function cardsEntry(config: HostConfig): PluginEntry {
   return { plugin: cards({ write: show, nameOf: (id) => handles.get(id) ?? id }), grants: allGrants };
 }
 
-/** The path given, or a file in a folder of its own that `remove` takes away again. */
-function databaseFile(given: string | undefined): { readonly file: string; readonly remove: () => void } {
-  if (given !== undefined) return { file: given, remove: () => undefined };
-  const folder = mkdtempSync(join(tmpdir(), "roomtap-"));
-  return { file: join(folder, "demo.db"), remove: () => rmSync(folder, { recursive: true, force: true }) };
-}
-
 /** Aborted by Ctrl-C, SIGTERM, and when nobody reads any more; its reason is the status to end with. */
 function stopSignal(): { readonly signal: AbortSignal; readonly off: () => void } {
   const stopping = new AbortController();
@@ -93,17 +93,20 @@ function stopSignal(): { readonly signal: AbortSignal; readonly off: () => void 
  * Ctrl-C, SIGTERM and a reader that goes away close the host as well: turns settle `cancelled`, and the status says why. A
  * second Ctrl-C ends the process at once.
  */
-const runHost: RunHost = async (run, use) => {
+const runHost: RunHost = (run, use) => runLogged(run, use);
+
+async function runLogged(...[run, use, logger]: [...Parameters<RunHost>, logger?: Logger]): Promise<number> {
   const { signal, off } = stopSignal();
   const stopped = new Promise<number>((resolve) => {
     signal.addEventListener("abort", () => resolve(Number(signal.reason)));
   });
-  const { rooms, agents, busyMode } = run.config;
+  const { rooms, agents, busyMode, auth } = run.config;
   try {
     const tap = await createRoomtap({
-      ...{ db: run.db, rooms, agents, busyMode, approve: run.approve, plugins: run.plugins, onRequest: run.onRequest },
+      ...{ db: run.db, rooms, agents, busyMode, auth, logger },
+      ...{ approve: run.approve, plugins: run.plugins, onRequest: run.onRequest },
       secrets: secretsOfEnvironment(process.env),
-      onWait: tellWait,
+      onWait: (roomId, wait) => output.note(waitLine(roomId, wait)),
       report: ({ message }) => output.note(`note: ${message}`),
     });
     try {
@@ -117,14 +120,6 @@ const runHost: RunHost = async (run, use) => {
   } finally {
     off();
   }
-};
-
-/** Another process drives the room: posts are taken meanwhile, and it goes on here when the lease can be had. */
-function tellWait(roomId: string, { process: holder, inMs }: LeaseWait): void {
-  const who = holder === null ? "another process" : `process ${holder.pid}`;
-  output.note(
-    `#${roomId}: ${who} drives it; it is taken over here ${Math.ceil(inMs / 1_000)} s after its last sign of life`,
-  );
 }
 
 /** The status of a command whose output found no reader, or no room. */
@@ -148,22 +143,24 @@ async function demo({ json = false, ...options }: DemoFlags): Promise<number> {
 interface UpFlags extends Omit<UpOptions, "allowedOrigins"> {
   readonly db?: string;
   readonly allowOrigin?: readonly string[];
+  readonly logLevel?: LogLevel;
 }
 
-/** Where other machines can reach the server, pages may use it only if they are named. */
-function originsOf({ host, allowOrigin }: UpFlags): readonly string[] | undefined {
-  return allowOrigin ?? (host === undefined || isLoopback(host) ? undefined : []);
-}
-
-async function up(flags: UpFlags): Promise<number> {
-  const { db, allowOrigin: _, ...rest } = flags;
-  const options: UpOptions = { ...rest, token: process.env["ROOMTAP_TOKEN"], allowedOrigins: originsOf(flags) };
-  const { file, remove } = databaseFile(flags.demo === true ? db : (db ?? "roomtap.db"));
+async function up({ db, allowOrigin: allowedOrigins, logLevel, ...rest }: UpFlags): Promise<number> {
+  const options: UpOptions = { ...rest, token: process.env["ROOMTAP_TOKEN"], allowedOrigins };
+  const logger = await jsonLog(logLevel, process.stderr);
+  const { file, remove } = databaseFile(rest.demo === true ? db : (db ?? "roomtap.db"));
   try {
     return await upCommand(options, {
-      ...{ runHost, output, file, agent: acpExampleAgent(), shown: shownBy(options.json ?? false) },
+      ...{ output, file, agent: acpExampleAgent(), shown: shownBy(options.json ?? false) },
+      runHost: (run, use) => runLogged(run, use, logger),
+      onReload: (reload) => {
+        process.on("SIGHUP", reload);
+        return () => process.off("SIGHUP", reload);
+      },
       input: process.stdin,
       frames: process.stdout,
+      isLoopback,
       announce: ({ db: path, ...server }) =>
         announceServer({ ...server, db: resolve(path) }, runtimeFolder(process.env)),
     });
@@ -344,12 +341,35 @@ function addRunning(command: Command, done: (status: number) => void): void {
     )
     .option("--stdio", "one client on stdin and stdout, a frame a line, until its input ends")
     .option("--json", "each activity event as JSON on a line; with --port first where it listens")
+    .addOption(
+      new Option("--log-level <level>", "log on stderr, as JSON: who was let in or refused, and plugins").choices(
+        logLevels,
+      ),
+    )
     .addHelpText("after", upHelp)
+    .addHelpText("after", "With --config, SIGHUP reads who may connect from it again.")
     .action(async (flags: UpFlags) => {
       done(await up(flags));
       // Frames that nobody reads would keep the process for as long as their reader stays.
       if (flags.stdio === true && process.exitCode !== 0) process.exit();
     });
+}
+
+/** Credentials. */
+function addToken(command: Command, done: (status: number) => void): void {
+  const words = (value: string): readonly string[] => value.split(",").map((word) => word.trim());
+  command
+    .command("token")
+    .description("tokens for the config's auth")
+    .command("new")
+    .description("prints a token that nobody guesses, and the entry of auth.tokens that lets it in")
+    .option("--principal <name>", "whom it is for", "local")
+    .option("--scopes <list>", "what it may do: read, write, approvals, admin", words, ["read", "write"])
+    .option("--rooms <list>", "the rooms that are there for it (default: all)", words)
+    .option("--grants <list>", "what it may see besides: reasoning, full", words)
+    .option("--json", "the entry and nothing else")
+    .addHelpText("after", "\nExample: roomtap token new --principal phone --scopes read")
+    .action(async (options: TokenOptions) => done(await tokenCommand(options, output, systemIds)));
 }
 
 /** Commands that look at a database, or print what the package holds. */
@@ -406,6 +426,7 @@ function program(done: (status: number) => void): Command {
   addRunning(command, done);
   addLooking(command, done);
   addRemote(command, done);
+  addToken(command, done);
   for (const each of command.commands) pointToHelp(each);
   return command;
 }

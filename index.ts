@@ -17,20 +17,23 @@ import {
 } from "./core/index.ts";
 import { Observers, type ConsumerOptions, type ConsumerStats, type Subscription } from "./observers/index.ts";
 import {
+  auditTo,
   checkHostOptions,
   createGateway,
   createRunners,
   gatewayTable,
   HostOfGateways,
   maskedReport,
+  parseAuth,
   parseRunnerConfig,
   PluginHost,
   scopedFanOut,
-  SessionOwners,
   secretsOfConfig,
   StdioGateway,
   warningReport,
+  withAuth,
   type ApprovePolicy,
+  type AuthOptions,
   type Gateway,
   type GatewayHost,
   type GatewayOptions,
@@ -44,6 +47,8 @@ import {
 import {
   openSqliteLog,
   RoomHost,
+  SeatedSessions,
+  SessionSharing,
   type LeaseWait,
   type Room,
   type RoomDefinition,
@@ -75,6 +80,8 @@ export interface RoomtapOptions {
   readonly agents?: { readonly [agentId: string]: RunnerConfig | Runner } | undefined;
   /** What a prompt does to a session whose turn runs. Default `interrupt`. */
   readonly busyMode?: BusyMode | undefined;
+  /** Who may connect to gateways that are opened without a word about that. Default: whoever has the token of each. */
+  readonly auth?: AuthOptions | undefined;
   /**
    * How approvals of rooms are answered while nobody is connected who may answer them. Default: they wait for somebody.
    * Approvals of sessions outside rooms always wait.
@@ -94,7 +101,10 @@ export interface RoomtapOptions {
    * `cause` is what was thrown, as it is. Default: process warnings, whose detail is the masked stack.
    */
   readonly report?: Report | undefined;
-  /** Where plugins log to. Default: warnings and errors go to `report`; debug and info need a `logger`. */
+  /**
+   * Where plugins log to, and who was granted or refused what at the gateways. Default: warnings and errors of plugins go to
+   * `report`; the rest needs a `logger`.
+   */
   readonly logger?: Logger | undefined;
   /** Turns that run side by side over all rooms. Default 4; in a room there is one at a time. */
   readonly maxConcurrentTurns?: number | undefined;
@@ -102,6 +112,13 @@ export interface RoomtapOptions {
   readonly stopGraceMs?: number | undefined;
   /** How long a turn may run, in ms; the time in which it waits for a person does not count. Default 1,800,000. */
   readonly turnDeadlineMs?: number | undefined;
+  /**
+   * How long a session waits for its owner, in ms, when the last connection of it was lost; it is not closed before the
+   * turn that runs then has settled. Default 60,000; 0 closes it at once.
+   */
+  readonly ownerGraceMs?: number | undefined;
+  /** Whether somebody who asks to attach to a private session is told that there is none. Default: that it is private. */
+  readonly concealPrivate?: boolean | undefined;
   /** How long another process must see no sign of life before it takes a room over, 100 to 600,000 ms. Default 15,000. */
   readonly leaseTtlMs?: number | undefined;
   /** Told why a room cannot be driven here yet, and when it can. */
@@ -136,6 +153,8 @@ export interface Roomtap extends AsyncDisposable {
   };
   /** Sessions outside rooms: chats with one agent each. Their turns are no activity of any room. */
   readonly sessions: SessionHost;
+  /** Who may watch and drive sessions of others, and who does. */
+  readonly sharing: SessionSharing;
   /**
    * Lets clients in, over WebSocket: at a server of the embedder's (`attach`) or at one of its own (`listen`). It ends with
    * the host. @throws RoomtapError `invalid_config`, `closed`
@@ -176,6 +195,7 @@ export async function createRoomtap(options: RoomtapOptions): Promise<Roomtap> {
 
 async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomtap> {
   const { clock = systemClock, ids = systemIds } = options;
+  const auth = options.auth === undefined ? undefined : parseAuth(options.auth);
   const redactor = createRedactor({ literals: [...(options.secrets ?? []), ...secretsOfConfig(options)] });
   const report = options.report === undefined ? warningReport(redactor) : maskedReport(options.report, redactor);
   const observers = new Observers({ clock, report });
@@ -183,7 +203,7 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const tap = new Tap({ clock, ids, redactor, activity: observers, report });
   // Turns may begin, and ask, before anybody can connect.
   const clients: { wire?: HostOfGateways } = {};
-  const answerByPolicy = policyOf(options, tap, () => clients.wire?.hasApprover === true);
+  const answerByPolicy = policyOf(options, tap, (roomId) => clients.wire?.hasApprover(roomId) === true);
   const log = await openSqliteLog({ file: options.db, clock, report, busyTimeoutMs: options.busyTimeoutMs });
   closings.push(() => log.close());
   const runners = createRunners({ clock, report });
@@ -202,26 +222,27 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const parts = { tap, clock, ids, report };
   const host = await RoomHost.open({ ...parts, ...bounds, log, rooms, agents, onWait, maxConcurrentTurns, leaseTtlMs });
   closings.push((graceMs) => host.close(graceMs));
-  const owners = new SessionOwners();
-  const fanOut = scopedFanOut({ tap, clock, owners });
-  const sessions = new SessionHost({
+  const fanOut = scopedFanOut({ tap, clock, seated: () => seated });
+  const sessions: SessionHost = new SessionHost({
     ...parts,
     ...bounds,
     store: log.sessions,
     agents: [...agents].map(([agent_id, runner]) => ({ agent_id, runner })),
     busyMode,
-    isAttached: (session) => fanOut.isWatched(session),
+    isAttached: (session) => fanOut.isWatched(session) || seated.isObserved(session),
   });
-  owners.follow(sessions);
+  const { ownerGraceMs = hostDefaults.ownerGraceMs, concealPrivate = false } = options;
+  const seated: SeatedSessions = new SeatedSessions({ ...parts, sessions, ownerGraceMs, concealPrivate });
   closings.push((graceMs) => sessions.shutdown(graceMs));
   const wire = new HostOfGateways({
     ...parts,
-    ...{ fanOut, sessions, owners, rooms: host, observers, agents, redactor },
+    ...{ fanOut, sessions, seated, rooms: host, observers, agents, redactor },
     methods: () => gatewayTable.list().map(({ name }) => name),
     onLeft: answerByPolicy,
+    audit: options.logger && auditTo(options.logger, { redactor, now: () => clock.monotonic() }),
   });
   clients.wire = wire;
-  return faceOf({ host, tap, observers, sessions, wire, gateways, closings });
+  return faceOf({ host, tap, observers, sessions, seated, wire, gateways, closings, auth });
 }
 
 /** The gateways of a host: they are closed together, and none is opened afterwards. */
@@ -247,11 +268,15 @@ class Gateways {
  * Answers approvals of rooms as the host's policy says, while nobody is connected who may; tells of all other questions.
  * @returns looks at what waits once more: to be called when somebody has gone
  */
-function policyOf({ approve, onRequest }: RoomtapOptions, tap: Tap, hasApprover: () => boolean): () => void {
+function policyOf(
+  { approve, onRequest }: RoomtapOptions,
+  tap: Tap,
+  hasApprover: (roomId: string) => boolean,
+): () => void {
   const byPolicy = ({ coordinates, method }: OpenRequest): boolean =>
     approve !== undefined && coordinates !== null && method === "approval";
-  const answer = ({ id }: OpenRequest): void => {
-    if (!hasApprover()) tap.requests.answer(id, { choice: approve, reason: "policy" }, null);
+  const answer = ({ id, coordinates }: OpenRequest): void => {
+    if (!hasApprover(coordinates?.room_id ?? "")) tap.requests.answer(id, { choice: approve, reason: "policy" }, null);
   };
   tap.requests.on("opened", (request) => (byPolicy(request) ? answer(request) : onRequest?.(request)));
   return () => tap.requests.open().filter(byPolicy).forEach(answer);
@@ -263,11 +288,13 @@ function faceOf(parts: {
   readonly tap: Tap;
   readonly observers: Observers;
   readonly sessions: SessionHost;
+  readonly seated: SeatedSessions;
   readonly wire: HostOfGateways;
   readonly gateways: Gateways;
   readonly closings: readonly Closing[];
+  readonly auth: AuthOptions | undefined;
 }): Roomtap {
-  const { host, tap, observers, sessions, wire, gateways, closings } = parts;
+  const { host, tap, observers, sessions, seated, wire, gateways, closings, auth } = parts;
   let closed: Promise<void> | undefined;
   const close: Roomtap["close"] = async ({ graceMs } = {}) => {
     checkGrace(graceMs);
@@ -285,7 +312,9 @@ function faceOf(parts: {
       answer: (id, choice, by = null) => tap.requests.answer(id, { choice }, by),
     },
     sessions,
-    openGateway: (options = {}) => gateways.add(() => createGateway({ host: wire, table: gatewayTable }, options)),
+    sharing: new SessionSharing({ sessions, seated }),
+    openGateway: (options = {}) =>
+      gateways.add(() => createGateway({ host: wire, table: gatewayTable }, withAuth(options, auth))),
     openStdio: (streams) => gateways.add(() => new StdioGateway({ host: wire, table: gatewayTable, ...streams })),
     quiet: () => host.quiet(),
     finish: () => host.finish(),
@@ -403,9 +432,22 @@ export type {
   Step,
 } from "./plugins/index.ts";
 
+// Sessions that are shared: who may watch and drive them, and what is saved of one.
+export { fromSnapshot, toSnapshot } from "./rooms/index.ts";
+export type {
+  ObserverRole,
+  Revoked,
+  Role,
+  RosterEntry,
+  SessionReading,
+  SessionSharing,
+  SharedSessionOptions,
+} from "./rooms/index.ts";
+export type { SessionRecord, Visibility } from "./core/index.ts";
+
 // Clients: what lets them in, and the socket for those that run where the platform has none.
 export { WebSocket } from "./plugins/index.ts";
-export type { Gateway, GatewayOptions } from "./plugins/index.ts";
+export type { AuthConfig, AuthOptions, Gateway, GatewayOptions, JwksConfig, TokenConfig } from "./plugins/index.ts";
 
 // Reading a log: rows, the state they fold to, and whether they are as they were written.
 export { checkpointOf, emptyState, fold, openSqliteLogReader, RoomFold, verifyLog } from "./rooms/index.ts";

@@ -1,10 +1,13 @@
 import type { Clock } from "./clock.ts";
 import type { ErrorCode } from "./errors.ts";
+import type { JsonObject } from "./frames.ts";
 
 /** A call that had no effect, and why. */
 export interface Refused<Code extends ErrorCode = ErrorCode> {
   readonly refused: Code;
   readonly message: string;
+  /** What a client is told beside the code. */
+  readonly data?: JsonObject | undefined;
 }
 
 /** What a call is answered, and what it causes: that comes behind the answer. */
@@ -18,8 +21,8 @@ export interface Called<Result> {
 }
 
 /** A refusal as a value. */
-export function refuse<Code extends ErrorCode>(refused: Code, message: string): Refused<Code> {
-  return { refused, message };
+export function refuse<Code extends ErrorCode>(refused: Code, message: string, data?: JsonObject): Refused<Code> {
+  return data === undefined ? { refused, message } : { refused, message, data };
 }
 
 /** An answer, and the effect that comes behind it. */

@@ -152,6 +152,11 @@ export class FanOut {
     return wasAttached;
   }
 
+  /** To be called when what a client may receive has changed: of what waits for it, the rest goes. Its attachments stay. */
+  review(client: Client): void {
+    client.mailbox.retain(({ frame }, session) => this.#mayReceive(client, session, frame));
+  }
+
   /** Living connections that are attached, in order of attaching. */
   attached(session: Session): readonly Client[] {
     return [...(this.#channels.get(session)?.clients ?? [])].filter((client) => !client.isClosed);

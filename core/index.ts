@@ -160,6 +160,7 @@ export {
   type MessageKey,
   type QueuedPrompt,
   type SessionRecord,
+  type SessionsOf,
   type SessionStore,
   type SessionSummary,
   type StoredMessage,
@@ -171,7 +172,7 @@ export { abandoned, cancelWordOf, settle, type SettlementSource, type StopReason
 export { Signal } from "./signal.ts";
 export { Steps } from "./steps.ts";
 export { Stopwatch } from "./stopwatch.ts";
-export type { CorrectionRefused, CorrectionResult, SubmitRefused, SubmitResult } from "./submissions.ts";
+export type { CorrectionRefused, CorrectionResult, MaySend, SubmitRefused, SubmitResult } from "./submissions.ts";
 export { Tap, type Sealed, type TapOptions } from "./tap.ts";
 export { parseTurnEnd } from "./turn-end.ts";
 export { TurnRun, type TurnRunParts, type WorkPlace } from "./turn-run.ts";

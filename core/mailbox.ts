@@ -1,7 +1,7 @@
 import type { Clock, Undo } from "./clock.ts";
 import { limits } from "./options.ts";
 import type { Session } from "./sessions.ts";
-import { Chunk, type Encoding } from "./wire-frame.ts";
+import { Chunk, type Encoding, type WireFrame } from "./wire-frame.ts";
 
 /** The transport behind a mailbox. Neither call waits, and neither throws. */
 export interface Outlet {
@@ -148,6 +148,20 @@ export class Mailbox {
     this.#release(taken);
   }
 
+  /** Takes out those frames that were not handed over yet and are not to be kept. */
+  retain(isKept: (frame: WireFrame, session: Session | null) => boolean): void {
+    const wasFull = this.isRepliesFull;
+    this.#line = this.#line.flatMap((entry) => {
+      const kept = retained(entry, isKept);
+      if (kept === entry) return [entry];
+      this.#count(entry, -1);
+      if (kept === null) return [];
+      this.#count(kept, 1);
+      return [kept];
+    });
+    if (wasFull && !this.isRepliesFull) this.#parts.onRepliesDrained?.();
+  }
+
   /** Closes the client with 1013 `slow_consumer`: it has missed something, and comes back for it. */
   overflow(): void {
     if (this.isClosed) return;
@@ -240,4 +254,17 @@ export class Mailbox {
     this.#undoStallTimer?.();
     this.#undoStallTimer = null;
   }
+}
+
+/** The same entry when all of it is kept, null when nothing is; else one that holds the rest, and counts as such. */
+function retained(entry: Entry, isKept: (frame: WireFrame, session: Session | null) => boolean): Entry | null {
+  if (!(entry.content instanceof Chunk)) return entry;
+  const { session, frames } = entry.content;
+  const kept = frames.filter((frame) => isKept(frame, session));
+  if (kept.length === frames.length) return entry;
+  if (kept.length === 0) return null;
+  const content = new Chunk(session, kept);
+  const size = content.bytes;
+  const counts = entry.frames > 0 ? { frames: kept.length, bytes: size } : { replyBytes: size };
+  return { ...entry, content, size, ...counts };
 }

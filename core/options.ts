@@ -164,6 +164,10 @@ export const limits = {
    */
   maxLiveSessions: 1_000,
   maxLiveSessionsPerPrincipal: 64,
+  /** Clients of other principals that are attached to one session; one more is refused. */
+  maxObservers: 32,
+  /** Principals that the owner of a session sent away; of more, the one that was sent away first may come again. */
+  maxBarred: 64,
   /** Without a turn and with nobody attached, a session that was made in process is closed after so long. */
   idleSessionMs: 1_800_000,
   maxListedSessions: 1_000,
@@ -185,6 +189,11 @@ export const limits = {
   resumeTokenMs: 300_000,
   /** How long a connection that is closed may still read what was sent before; then it is cut. */
   closeGraceMs: 1_000,
+  /** Tokens of a config; and the name of a principal that a JWT brings, in UTF-16 units: a longer one is refused. */
+  maxTokens: 256,
+  maxPrincipalUnits: 256,
+  /** How long a key set may take to come; then the JWT that asked for it is not taken. */
+  keySetTimeoutMs: 5_000,
   /** Internet addresses whose upgrades are counted; when full a new address is refused. */
   maxAddresses: 10_000,
 
@@ -228,6 +237,12 @@ export const hostDefaults = {
   turnDeadlineMs: 1_800_000,
   /** How long closing waits for consumers to read what they hold. */
   drainMs: 2_000,
+  /**
+   * How long a session stays open without a connection of its owner, and then until its turn has settled. Longer: members
+   * may go on without the owner, and what runs costs. 0: it is closed at once, and an owner on a bad line finds its turn
+   * interrupted.
+   */
+  ownerGraceMs: 60_000,
 } as const;
 
 /** Defaults of a gateway; each can be set when it is made. Rates are counted on the monotonic clock. */
@@ -255,4 +270,13 @@ export const gatewayDefaults = {
   /** Wrong credentials of one address within a minute; then it is locked out. */
   maxFailedUpgradesPerAddress: 10,
   lockOutMs: 300_000,
+  /**
+   * How long a ticket may be used, once. Longer: one that leaks with an address in some log is good for longer. Shorter: a
+   * page on a slow line comes too late with it.
+   */
+  ticketMs: 30_000,
+  /** Tickets that wait to be used, of one principal and in all; and those of one principal within a minute. */
+  maxTicketsPerPrincipal: 16,
+  maxTickets: 4_096,
+  maxTicketMints: 30,
 } as const;

@@ -42,7 +42,7 @@ export interface ResponseFrame {
  */
 export type ResponseFate = "taken" | "declined" | "late" | "refused";
 
-/** Whom a request was put before. Those that have left the session count for nothing, and are forgotten. */
+/** Whom a request was put before. Those that have left the session, or may not answer any more, are forgotten. */
 interface Shown<Peer> {
   readonly request: OpenRequest;
   readonly clients: Set<Peer>;
@@ -111,6 +111,14 @@ export class RequestDelivery<Peer extends RequestClient = Client> {
     for (const session of sessions) {
       if (this.#audience.attached(session).includes(client)) this.present(client, session);
     }
+  }
+
+  /** To be called when what a client may answer has changed: what it may not any more was never put before it. */
+  changed(client: Peer): void {
+    for (const { request, clients } of this.#shown.values()) {
+      if (!this.#mayAnswer(client, request.session, request.method)) clients.delete(client);
+    }
+    this.advertised(client);
   }
 
   /**
@@ -187,6 +195,9 @@ export class RequestDelivery<Peer extends RequestClient = Client> {
 
   #forgetGone({ request, clients }: Shown<Peer>): void {
     const attached = new Set(this.#audience.attached(request.session));
-    for (const client of clients) if (!attached.has(client)) clients.delete(client);
+    const { session, method } = request;
+    for (const client of clients) {
+      if (!attached.has(client) || !this.#mayAnswer(client, session, method)) clients.delete(client);
+    }
   }
 }

@@ -79,6 +79,13 @@ export class ResumeTokens<Holder> {
     return holder;
   }
 
+  /** Makes those tokens worthless of which this is so. */
+  revoke(isRevoked: (entry: { readonly holder: Holder; readonly owner: TokenOwner }) => boolean): void {
+    for (const tokens of [this.#live, this.#dropped]) {
+      for (const [token, entry] of tokens) if (isRevoked(entry)) tokens.delete(token);
+    }
+  }
+
   #sweep(): void {
     const now = this.#clock.monotonic();
     for (const [token, { validUntil }] of this.#dropped) {

@@ -14,9 +14,11 @@ import { snapshotOf, statusOf, type SessionSnapshot, type SessionStatus } from "
 import type { SessionRecord, SessionStore, StoredMessage, Visibility } from "./session-store.ts";
 import type { Session } from "./sessions.ts";
 import {
+  anybodyMay,
   Submissions,
   type CorrectionRefused,
   type CorrectionResult,
+  type MaySend,
   type SubmitRefused,
   type SubmitResult,
 } from "./submissions.ts";
@@ -147,15 +149,24 @@ export class LiveSession {
   /**
    * Takes a prompt: it starts a turn, corrects the one that runs, or waits.
    * @param origin the connection it came by; null when none is named
+   * @param may asked in the step that decides what becomes of the prompt
    * @throws RoomtapError what the store throws; nothing was taken then
    */
-  submit(prompt: Prompt, origin: string | null): Promise<Called<SubmitResult> | SubmitRefused> {
-    return this.#submissions.submit(prompt, origin);
+  submit(
+    prompt: Prompt,
+    origin: string | null,
+    may: MaySend = anybodyMay,
+  ): Promise<Called<SubmitResult> | SubmitRefused | Refused> {
+    return this.#submissions.submit(prompt, origin, may);
   }
 
-  /** Offers a text to the turn that runs. */
-  correct(correction: Correction, origin: string | null): Promise<Called<CorrectionResult> | CorrectionRefused> {
-    return this.#submissions.correct(correction, origin);
+  /** Offers a text to the turn that runs. @param may as of `submit`: asked before the text is offered */
+  correct(
+    correction: Correction,
+    origin: string | null,
+    may: MaySend = anybodyMay,
+  ): Promise<Called<CorrectionResult> | CorrectionRefused | Refused> {
+    return this.#submissions.correct(correction, origin, may);
   }
 
   /**
@@ -195,14 +206,33 @@ export class LiveSession {
   /** Gives it a title of up to 200 UTF-16 units; "" takes it away. @throws RoomtapError what the store throws */
   async setTitle(text: string): Promise<Called<{ readonly title: string | null }>> {
     const title = text === "" ? null : cutUnits(this.#parts.tap.clean(text), limits.maxTitleUnits);
-    await this.#change({ title });
+    await this.#journal.steps.run(() => this.#journal.put({ ...this.record, title }));
     return called(this.#parts.clock, { title }, () => this.#news.tellTitle());
   }
 
-  /** Saves who may attach. @throws RoomtapError what the store throws; nothing has changed then */
-  async setVisibility(visibility: Visibility): Promise<Called<{ readonly visibility: Visibility }>> {
-    await this.#change({ visibility });
-    return called(this.#parts.clock, { visibility }, () => this.#news.tellInfo());
+  /**
+   * Saves who may attach. The same once more does nothing.
+   * @param enforce called when the new one is saved, in the step that saves it: nothing is claimed in between
+   * @throws RoomtapError what the store throws; nothing has changed then
+   */
+  async setVisibility(
+    visibility: Visibility,
+    enforce: () => void = () => undefined,
+  ): Promise<Called<{ readonly visibility: Visibility }>> {
+    const isNew = await this.#journal.steps.run(async () => {
+      if (this.record.visibility === visibility) return false;
+      await this.#journal.put({ ...this.record, visibility });
+      enforce();
+      return true;
+    });
+    return called(this.#parts.clock, { visibility }, () => {
+      if (isNew) this.#news.tellInfo();
+    });
+  }
+
+  /** While it is held, no prompt that waits follows the turn that runs. */
+  hold(isHeld: boolean): void {
+    this.#turns.hold(isHeld);
   }
 
   /**
@@ -277,9 +307,5 @@ export class LiveSession {
     return this.#closed === "shutdown"
       ? refuse("shutting_down", "the host is closing")
       : refuse("unknown_session", "the session was closed");
-  }
-
-  async #change(fields: Partial<Pick<SessionRecord, "title" | "visibility">>): Promise<void> {
-    await this.#journal.steps.run(() => this.#journal.put({ ...this.record, ...fields }));
   }
 }

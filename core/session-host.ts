@@ -5,12 +5,13 @@ import type { Clock, IdSource, Undo } from "./clock.ts";
 import { createEmitter, type Emitter } from "./emitter.ts";
 import { messageOf, type Report } from "./errors.ts";
 import { IdleTimers } from "./idle-timers.ts";
+import { Openings } from "./openings.ts";
 import { limits } from "./options.ts";
 import { LiveSession, type SessionEnd } from "./session-driver.ts";
 import type { ListedSession, SessionHostEvents } from "./session-host-events.ts";
 import { tailLength } from "./session-journal.ts";
 import { newRecord, type NewSession } from "./session-record.ts";
-import type { ApprovalRule, SessionRecord, SessionStore, StoredMessage } from "./session-store.ts";
+import type { ApprovalRule, SessionRecord, SessionsOf, SessionStore, StoredMessage } from "./session-store.ts";
 import type { Session } from "./sessions.ts";
 import type { Tap } from "./tap.ts";
 
@@ -35,6 +36,8 @@ export interface SessionHostParts {
 
 /** What a session is created with. */
 export interface CreateSession extends Omit<NewSession, "agent_id"> {
+  /** Stored id of one that is not there yet. Default: a new one. */
+  readonly session_id?: string | undefined;
   /** Default: the host's default agent. */
   readonly agent_id?: string | undefined;
   /** What its transcript begins with. */
@@ -65,7 +68,7 @@ export class SessionHost {
   readonly #events: Emitter<SessionHostEvents>;
   /** By stored id, in the order of their use. */
   readonly #live = new Map<string, LiveSession>();
-  readonly #opening = new Map<string, Promise<LiveSession | NotOpened>>();
+  readonly #openings = new Openings<LiveSession | NotOpened>();
   readonly #closing = new Map<string, Promise<void>>();
   /** Of sessions made in process. */
   readonly #idle: IdleTimers;
@@ -113,7 +116,7 @@ export class SessionHost {
     const agent = this.#agents.find(given.agent_id);
     if ("refused" in agent) return agent;
     const title = given.title === undefined || given.title === null ? null : tap.clean(given.title);
-    const id = `ses-${ids.hex(12)}`;
+    const id = given.session_id ?? `ses-${ids.hex(12)}`;
     const record = newRecord(id, { ...given, title, agent_id: agent.agent_id }, clock.now());
     const rules = await this.#parts.store.rules(agent.agent_id);
     const messages = (given.messages ?? []).map(
@@ -130,13 +133,19 @@ export class SessionHost {
   /**
    * The open session of a stored id, or of a title that is exactly this; opened if it is not. What a dead host left of it
    * is taken up.
+   * @param principal the owner: sessions of others are unknown. Null: the host itself, which finds all, by stored id
    * @throws RoomtapError what the store throws
    */
-  async resume(idOrTitle: string, principal: string): Promise<LiveSession | NotOpened> {
-    const byId = await this.#open(idOrTitle);
-    if (!("refused" in byId) || byId.refused !== "unknown_session") return byId;
+  async resume(idOrTitle: string, principal: string | null): Promise<LiveSession | NotOpened> {
+    const byId = await this.#open(idOrTitle, principal);
+    if (principal === null || !("refused" in byId) || byId.refused !== "unknown_session") return byId;
     const titled = await this.#parts.store.titled(idOrTitle, principal);
-    return titled === undefined ? byId : this.#open(titled.session_id);
+    return titled === undefined ? byId : this.#open(titled.session_id, principal);
+  }
+
+  /** The row of a session, open or not. @throws RoomtapError what the store throws */
+  async record(sessionId: string): Promise<SessionRecord | undefined> {
+    return this.#live.get(sessionId)?.record ?? this.#parts.store.session(sessionId);
   }
 
   /** The open session of a runtime id, the present one or an alias; not that of a life that is over. */
@@ -155,6 +164,8 @@ export class SessionHost {
   async list(page: {
     readonly limit: number;
     readonly offset: number;
+    /** Default: all. */
+    readonly of?: SessionsOf | undefined;
   }): Promise<{ readonly sessions: readonly ListedSession[]; readonly next_offset: number | null }> {
     const { sessions, next_offset } = await this.#parts.store.list(page);
     return { sessions: sessions.map((record) => ({ record, live: this.#live.get(record.session_id) })), next_offset };
@@ -197,30 +208,32 @@ export class SessionHost {
   /** Closes all sessions, side by side; from now on none is opened. Safe to call twice. */
   async shutdown(graceMs?: number): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#opening.values()].map((opening) => opening.catch(() => undefined)));
+    await this.#openings.settled();
     for (const live of this.live) void this.close(live, "shutdown", graceMs);
     await Promise.all(this.#closing.values());
   }
 
-  #open(sessionId: string): Promise<LiveSession | NotOpened> {
-    const live = this.#live.get(sessionId);
-    const opening = this.#opening.get(sessionId);
-    if (opening !== undefined) return opening;
-    if (live !== undefined) {
-      this.use(live);
-      return Promise.resolve(live);
+  async #open(sessionId: string, principal: string | null): Promise<LiveSession | NotOpened> {
+    // Whose it is not is told so before anything is waited for: how long that takes tells nothing.
+    if (principal !== null && !this.#isClosed) {
+      const record = await this.record(sessionId);
+      if (record === undefined || !isOf(record, principal)) return unknown();
     }
-    const opened = this.#openStored(sessionId).finally(() => this.#opening.delete(sessionId));
-    this.#opening.set(sessionId, opened);
-    return opened;
+    return this.#openings.join(sessionId, principal, async () => {
+      const live = this.#live.get(sessionId);
+      if (live === undefined) return this.#openStored(sessionId, principal);
+      if (!isOf(live.record, principal)) return unknown();
+      this.use(live);
+      return live;
+    });
   }
 
-  async #openStored(sessionId: string): Promise<LiveSession | NotOpened> {
+  async #openStored(sessionId: string, principal: string | null): Promise<LiveSession | NotOpened> {
     if (this.#isClosed) return refuse("shutting_down", "the host is closing");
     await this.#closing.get(sessionId);
     const { store } = this.#parts;
     const record = await store.session(sessionId);
-    if (record === undefined) return refuse("unknown_session", "there is no session of this id");
+    if (record === undefined || !isOf(record, principal)) return unknown();
     const agent = this.#agents.find(record.agent_id);
     if ("refused" in agent) return agent;
     const tail = await store.messages(sessionId, { limit: tailLength, maxBytes: limits.maxSnapshotBytes });
@@ -288,4 +301,12 @@ export class SessionHost {
     if (live.isBusy || this.#isAttached(live)) this.#idle.watch(live);
     else void this.close(live, "idle_timeout");
   }
+}
+
+function isOf({ owner }: SessionRecord, principal: string | null): boolean {
+  return principal === null || owner.principal === principal;
+}
+
+function unknown(): Refused<"unknown_session"> {
+  return refuse("unknown_session", "there is no session of this id");
 }

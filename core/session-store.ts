@@ -92,6 +92,14 @@ export interface SessionRecord {
 /** What lists show of a session: a page of them costs the same however much waits in their queues. */
 export type SessionSummary = Omit<SessionRecord, "queue" | "message_keys" | "unfinished">;
 
+/** Some of the stored sessions. */
+export interface SessionsOf {
+  /** All of this principal. */
+  readonly principal: string;
+  /** And these of others, by stored id. */
+  readonly others: readonly string[];
+}
+
 /** What `approve: always` leaves behind: from then on the agent's equal calls are approved. */
 export interface ApprovalRule {
   readonly agent_id: string;
@@ -121,10 +129,12 @@ export interface SessionStore {
    * Sessions by last activity, the latest first; the order is that of one instant. A damaged one is left out, so a page may
    * be shorter than `limit` and yet not the last.
    * @param page.limit brought into 1 .. 1,000
+   * @param page.of only those; default all
    */
   list(page: {
     readonly limit: number;
     readonly offset: number;
+    readonly of?: SessionsOf | undefined;
   }): Promise<{ readonly sessions: readonly SessionSummary[]; readonly next_offset: number | null }>;
   /**
    * The last messages before the given position, oldest first: at most `limit`, and at most `maxBytes` of JSON, but one.

@@ -37,6 +37,12 @@ export type CorrectionRefused = Refused<
   "unknown_session" | "shutting_down" | "empty_text" | "not_supported" | "runner_failed"
 >;
 
+/** Why a sender may not send now; null: it may. */
+export type MaySend = () => Refused | null;
+
+/** Whoever sends was found fit before. */
+export const anybodyMay: MaySend = () => null;
+
 /** What submissions act on. */
 export interface SubmissionsParts {
   readonly journal: SessionJournal;
@@ -55,11 +61,12 @@ export interface SubmissionsParts {
 
 /** A prompt on its way in. */
 interface Given {
+  readonly may: MaySend;
   readonly prompt: Prompt;
   readonly accepted: QueuedPrompt;
 }
 
-type Submitted = Called<SubmitResult> | SubmitRefused;
+type Submitted = Called<SubmitResult> | SubmitRefused | Refused;
 
 type Decision =
   | { readonly next: "answer"; readonly answer: Submitted }
@@ -85,14 +92,15 @@ export class Submissions {
   /**
    * Takes a prompt.
    * @param origin the connection it came by; null when none is named
+   * @param may asked in the step that decides
    * @throws RoomtapError what the store throws; nothing was taken then
    */
-  async submit(prompt: Prompt, origin: string | null): Promise<Submitted> {
+  async submit(prompt: Prompt, origin: string | null, may: MaySend = anybodyMay): Promise<Submitted> {
     const accepted = acceptedPrompt(prompt, this.#inputId(), origin);
     const key = prompt.message_id;
-    if (key === undefined) return this.#decideUntilAnswered({ prompt, accepted });
+    if (key === undefined) return this.#decideUntilAnswered({ prompt, accepted, may });
     while (this.#deciding.has(key)) await this.#deciding.get(key);
-    const answer = this.#decideUntilAnswered({ prompt, accepted });
+    const answer = this.#decideUntilAnswered({ prompt, accepted, may });
     const decided = answer.then(
       () => this.#deciding.delete(key),
       () => this.#deciding.delete(key),
@@ -105,7 +113,8 @@ export class Submissions {
   async correct(
     { kind, text }: Correction,
     origin: string | null,
-  ): Promise<Called<CorrectionResult> | CorrectionRefused> {
+    may: MaySend = anybodyMay,
+  ): Promise<Called<CorrectionResult> | CorrectionRefused | Refused> {
     const { agent, turns, tap, closed } = this.#parts;
     if (text.trim() === "") return refuse("empty_text", "a correction needs a text");
     const refused = closed();
@@ -118,12 +127,12 @@ export class Submissions {
     const turn = turns.current;
     if (turn === null) return this.#called(rejected);
     if (agent.built === null) {
-      return kind === "steer" ? this.#called(rejected) : this.#waitInstead(text, shown, origin);
+      return kind === "steer" ? this.#called(rejected) : this.#waitInstead(text, shown, origin, may);
     }
     const accepted = acceptedPrompt({ text }, this.#inputId(), origin);
     try {
-      const taken = await this.#offer(turn, kind, accepted);
-      if (taken === null) return this.#called(rejected);
+      const taken = await this.#offer(turn, kind, { accepted, may });
+      if (taken === null) return may() ?? this.#called(rejected);
       await this.#parts.journal.steps.run(() => this.#keep(turn, taken, null));
       const status = kind === "steer" ? "queued" : "redirected";
       return this.#called({ status, text: shown }, () => turn.tell(taken));
@@ -134,9 +143,14 @@ export class Submissions {
   }
 
   /** A redirect of a turn whose agent is being built: it runs next. */
-  async #waitInstead(text: string, shown: string, origin: string | null): Promise<Called<CorrectionResult>> {
-    const submitted = await this.submit({ text, queued: true }, origin);
-    if ("refused" in submitted) return this.#called({ status: "rejected", text: shown });
+  async #waitInstead(
+    text: string,
+    shown: string,
+    origin: string | null,
+    may: MaySend,
+  ): Promise<Called<CorrectionResult> | Refused> {
+    const submitted = await this.submit({ text, queued: true }, origin, may);
+    if ("refused" in submitted) return may() ?? this.#called({ status: "rejected", text: shown });
     return { result: { status: "queued", text: shown }, begin: submitted.begin };
   }
 
@@ -153,7 +167,7 @@ export class Submissions {
         continue;
       }
       const { kind } = decision;
-      const taken = await this.#offer(turn, kind, given.accepted).catch((fault: unknown) => {
+      const taken = await this.#offer(turn, kind, given).catch((fault: unknown) => {
         this.#reportRunner(fault);
         return null;
       });
@@ -165,7 +179,7 @@ export class Submissions {
   /** A step. */
   async #decide(given: Given, key: Key, mayCorrect: boolean): Promise<Decision> {
     const { journal, turns, busyMode, closed } = this.#parts;
-    const answered = closed() ?? this.#answered(key);
+    const answered = closed() ?? given.may() ?? this.#answered(key);
     if (answered !== null) return { next: "answer", answer: answered };
     const turn = turns.current;
     if (turn === null) {
@@ -224,10 +238,15 @@ export class Submissions {
     return this.#called(result, () => turn.tell(taken));
   }
 
-  /** Null when the runner did not take it. Rejects with what the runner throws. */
-  #offer(turn: SessionTurn, kind: Correction["kind"], prompt: QueuedPrompt): Promise<TakenCorrection | null> {
+  /** Null when the runner did not take it, or may not be given it any more. Rejects with what the runner throws. */
+  #offer(
+    turn: SessionTurn,
+    kind: Correction["kind"],
+    { accepted: prompt, may }: Pick<Given, "accepted" | "may">,
+  ): Promise<TakenCorrection | null> {
     const { clock, tap } = this.#parts;
     return this.#corrections.run(async () => {
+      if (may() !== null) return null;
       const { offset } = turn;
       const ended = turn.over.then(() => "refused" as const);
       const word = await Promise.race([turn.run.correct({ kind, text: prompt.text }), ended]);

@@ -57,6 +57,7 @@ export class TurnLine {
   readonly #parts: TurnLineParts;
   #current: SessionTurn | null = null;
   #isClosed = false;
+  #isHeld = false;
   readonly #closing = new Signal();
 
   constructor(parts: TurnLineParts) {
@@ -107,7 +108,7 @@ export class TurnLine {
   async drain(): Promise<void> {
     const { record } = this.#parts.journal;
     const [head, ...queue] = record.queue;
-    if (head === undefined || this.#current !== null || this.#isClosed) return;
+    if (head === undefined || this.#current !== null || this.#isClosed || this.#isHeld) return;
     this.begin(await this.start({ ...record, queue }, { prompt: head, source: promptSource(head) }));
   }
 
@@ -116,6 +117,11 @@ export class TurnLine {
     if (!turn.begin()) return;
     this.#parts.onBegin();
     void this.#carryOut(turn);
+  }
+
+  /** While it is held, what waits does not follow the turn that runs. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
   }
 
   /**
@@ -167,7 +173,7 @@ export class TurnLine {
       turn.unstored = turn.unstored.filter((message) => !unstored.includes(message));
       this.#tellEnd(turn, settled);
     };
-    if (head === undefined || this.#isClosed) {
+    if (head === undefined || this.#isClosed || this.#isHeld) {
       await journal.put(ended, messages);
       told();
       this.#parts.onIdle();

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -13,7 +13,10 @@ import {
   type Runner,
 } from "../core/index.ts";
 import { policySchema, readRoster, type PolicyOptions } from "../rooms/index.ts";
+import { parseAuth, secretsOfAuth, type AuthOptions } from "./gateway/index.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
+
+export type { AuthOptions };
 
 /** How approvals are answered while nobody can: `once` allows each by itself, `deny` refuses. */
 export type ApprovePolicy = "once" | "deny";
@@ -55,6 +58,8 @@ export interface HostConfig {
    * `steer`: it is added to what the agent does, or waits. `queue`: it waits. Rooms have rules of their own.
    */
   readonly busyMode?: BusyMode | undefined;
+  /** Who may connect to the gateway. Default: whoever has the token that is made when it starts. */
+  readonly auth?: AuthOptions | undefined;
   /** Absent: approvals wait for an answer. */
   readonly approve?: ApprovePolicy | undefined;
 }
@@ -73,7 +78,9 @@ const roomSchema = z.strictObject({
   policy: policySchema.optional(),
 });
 
-const common = { approve: z.enum(["once", "deny"]).optional(), busyMode: z.enum(busyModes).optional() };
+/** Checked behind the rest, because all of its problems are named, and none of its secrets. */
+const auth = z.custom<AuthOptions>().optional();
+const common = { approve: z.enum(["once", "deny"]).optional(), busyMode: z.enum(busyModes).optional(), auth };
 const rooms = z.array(roomSchema).max(limits.maxRooms);
 
 const roomsSchema: z.ZodType<HostConfig> = z.strictObject({ rooms: rooms.min(1), ...common });
@@ -98,7 +105,8 @@ export function parseConfig(value: unknown): HostConfig {
   }
   const problem = roomProblem(parsed.data);
   if (problem !== undefined) throw new RoomtapError("invalid_config", problem);
-  return parsed.data;
+  const { auth: given, ...rest } = parsed.data;
+  return given === undefined ? rest : { ...rest, auth: parseAuth(given) };
 }
 
 /** What no single field shows: ids that two have, handles that a roster does not take. */
@@ -140,9 +148,21 @@ export async function readConfig(file: string): Promise<HostConfig> {
 }
 
 async function contentOf(file: string): Promise<unknown> {
-  if (!/\.[cm]?js$/.test(file)) return JSON.parse(withoutMark(readFileSync(file, "utf8")));
-  const module = (await import(pathToFileURL(resolve(file)).href)) as { readonly default?: unknown };
+  if (!/\.[cm]?js$/.test(file)) return parsedJson(withoutMark(readFileSync(file, "utf8")));
+  // By its date as well: a module is read once, and a config may be read again when it has changed.
+  const { href } = pathToFileURL(resolve(file));
+  const module = (await import(`${href}?${statSync(file).mtimeMs}`)) as { readonly default?: unknown };
   return module.default;
+}
+
+/** Throws what is wrong without a piece of the text, which may be one of a secret. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (fault) {
+    // The runtime quotes what stands around the place.
+    throw new SyntaxError(messageOf(fault).replace(/(?:\.{3})?".*"(?:\.{3})? is not valid JSON$/su, "not valid JSON"));
+  }
 }
 
 /** Some editors begin a file with a byte order mark, which is no JSON. */
@@ -173,12 +193,14 @@ interface WithAgents {
     readonly members: readonly { readonly runner?: RunnerConfig | Runner | null | undefined }[];
   }[];
   readonly agents?: { readonly [agentId: string]: RunnerConfig | Runner } | undefined;
+  readonly auth?: AuthOptions | undefined;
 }
 
-/** The secrets that a config gives to agents: values of their environments whose names say so. */
-export function secretsOfConfig({ rooms: given, agents: others = {} }: WithAgents): readonly string[] {
+/** The secrets of a config: values of the environments of agents whose names say so, and tokens of those who may connect. */
+export function secretsOfConfig({ rooms: given, agents: others = {}, auth: who }: WithAgents): readonly string[] {
   const members = given.flatMap((room) => room.members.map(({ runner }) => runner));
-  return [...members, ...Object.values(others)].flatMap((runner) =>
+  const ofAgents = [...members, ...Object.values(others)].flatMap((runner) =>
     runner && "env" in runner ? secretsOfEnvironment(runner.env ?? {}) : [],
   );
+  return [...ofAgents, ...secretsOfAuth(who)];
 }

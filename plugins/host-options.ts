@@ -97,6 +97,9 @@ const optionsSchema = z.strictObject(
     db: text('the path of a database, or ":memory:"'),
     rooms: z.array(roomSchema, expected("a list of rooms")),
     agents: z.record(z.string(), agentSchema, expected("agents by id")).optional(),
+    auth: z
+      .union([z.literal("none"), z.looseObject({})], expected('"none", or an object with token, tokens or jwks'))
+      .optional(),
     busyMode: z.enum(busyModes, expected('"interrupt", "steer", "queue" or nothing')).optional(),
     approve: z.enum(["once", "deny"], expected('"once", "deny" or nothing')).optional(),
     plugins: z.array(pluginSchema, expected("a list of { plugin: ... }")).optional(),
@@ -107,6 +110,8 @@ const optionsSchema = z.strictObject(
     maxConcurrentTurns: atLeast(1, "a whole number from 1"),
     stopGraceMs: atLeast(0, "0 or more milliseconds"),
     turnDeadlineMs: atLeast(0, "0 or more milliseconds"),
+    ownerGraceMs: atLeast(0, "0 or more milliseconds"),
+    concealPrivate: z.boolean(expected("true or false")).optional(),
     leaseTtlMs: atLeast(100, "100 to 600,000 milliseconds"),
     onWait: callable,
     busyTimeoutMs: atLeast(0, "0 or more milliseconds"),

@@ -40,6 +40,35 @@ export {
 
 // Sessions outside rooms, and what a connection needs to do a thing.
 export { missingScope, scopeOf, scopeTable, type Scoped, type ScopeHolder, type ScopeRule } from "./scopes.ts";
+export {
+  SeatedSessions,
+  type Attached,
+  type Departure,
+  type DetachReason,
+  type Held,
+  type SeatedSessionsParts,
+  type SeatEvents,
+} from "./seated-sessions.ts";
+export { SessionSeats, type Revoked, type RosterEntry, type Seat, type Sitter } from "./session-seats.ts";
+export { SessionSharing, visibilityOf, type SharedSessionOptions } from "./session-sharing.ts";
+export {
+  denial,
+  judgeAnswer,
+  judgeAttach,
+  judgeUse,
+  lacksScope,
+  maySee,
+  mayWatch,
+  roles,
+  roleUnder,
+  type AttachRequest,
+  type Caller,
+  type ObserverRole,
+  type Role,
+  type Stance,
+  type Standing,
+  type Use,
+} from "./sharing.ts";
 export { fromSnapshot, toSnapshot, type SessionReading } from "./stored-session.ts";
 
 // What follows from a log, purely: ids, rosters, mentions, the fold, the plan.

@@ -89,6 +89,7 @@ export const scopeTable: Readonly<Record<Scoped, Readonly<Record<string, ScopeRu
     "request.resolved": "write",
     "request.resolved:approval": "approvals",
 
+    "room.unsubscribed": "none",
     "room.*": "read",
   },
   request: {

@@ -11,8 +11,10 @@ const homes = {
   "better-sqlite3": "rooms/sqlite/database.ts",
   canonicalize: "rooms/canonical-json.ts",
   commander: "bin.ts",
+  jose: "plugins/gateway/jwt.ts",
   mitt: "core/emitter.ts",
   "p-limit": "core/lane.ts",
+  pino: "plugins/console/json-log.ts",
   // The package itself: where its version stands.
   roomtap: "bin.ts",
   ws: "plugins/gateway/sockets.ts",

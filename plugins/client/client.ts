@@ -27,6 +27,11 @@ export interface ClientOptions {
    */
   readonly token?: string | undefined;
   /**
+   * Gets a ticket, in place of a token: asked before each attempt, for a ticket lets in once. A page that others serve has no
+   * other way, since it can send no headers; its own server gets one from `POST /api/auth/ws-ticket`.
+   */
+  readonly ticket?: (() => Promise<string>) | undefined;
+  /**
    * Opens sockets; it takes `{ headers }` as its third argument, as that of `ws` does, which `roomtap` hands on. Default:
    * the platform's own, which Node has from 22 on.
    */
@@ -202,10 +207,11 @@ export class Client {
     await this.#connection.close();
   }
 
-  #connect({ url, token, WebSocket: given, reconnect = true }: ClientOptions): Connection {
+  #connect({ url, token, ticket, WebSocket: given, reconnect = true }: ClientOptions): Connection {
     const options = {
       url,
       token,
+      ticket,
       WebSocket: given ?? platformSocket(),
       sendsHeaders: given !== undefined,
       reconnect,

@@ -16,6 +16,8 @@ export type ClientState = "idle" | "connecting" | "open" | "waiting" | "ended";
 export interface ConnectionOptions {
   readonly url: string;
   readonly token: string | undefined;
+  /** Gets what lets one attempt in; asked before each. */
+  readonly ticket: (() => Promise<string>) | undefined;
   readonly WebSocket: SocketConstructor;
   readonly sendsHeaders: boolean;
   readonly reconnect: boolean;
@@ -100,15 +102,34 @@ export class Connection {
   #dial(): void {
     this.#stopRetry();
     this.#enter("connecting");
+    const { ticket } = this.#options;
+    if (ticket === undefined) return this.#open(undefined);
+    // What was asked for before the client was closed lets nobody in any more.
+    const unlessClosed = (next: () => void): void => {
+      if (this.#state === "connecting") next();
+    };
+    Promise.resolve()
+      .then(ticket)
+      .then(
+        (value) => unlessClosed(() => this.#open(value)),
+        (cause: unknown) => unlessClosed(() => this.#notOpened(`no ticket was to be had: ${String(cause)}`)),
+      );
+  }
+
+  /** It was not even tried. */
+  #notOpened(why: string): void {
+    this.#down({ error: new LinkError("unreachable", why), stoodMs: 0, largest: null });
+  }
+
+  #open(ticket: string | undefined): void {
     const { url, token, sendsHeaders, WebSocket, clock, times } = this.#options;
-    const dial = dialOf({ url, token, sendsHeaders, resumeToken: this.#resumeToken });
+    const dial = dialOf({ url, token, ticket, sendsHeaders, resumeToken: this.#resumeToken });
     let socket: SocketLike;
     try {
-      socket = new WebSocket(dial.url, [], { headers: dial.headers });
+      socket = new WebSocket(dial.url, dial.protocols, { headers: dial.headers });
     } catch (cause) {
       // A platform may refuse before it tries, an insecure address on a secure page for instance.
-      const error = new LinkError("unreachable", `the socket cannot be opened: ${String(cause)}`);
-      return this.#down({ error, stoodMs: 0, largest: null });
+      return this.#notOpened(`the socket cannot be opened: ${String(cause)}`);
     }
     const link: Link = new Link(
       socket,

@@ -20,6 +20,11 @@ export interface EventPayloads {
   "tool.start": { readonly tool_id: string; readonly name: string; readonly args?: unknown } & JsonObject;
   "tool.complete": { readonly tool_id: string; readonly name: string; readonly outcome: string } & JsonObject;
   "session.info": { readonly running: boolean; readonly title: string; readonly queued: number } & JsonObject;
+  "session.sharing": {
+    readonly visibility: "private" | "shared" | "read_only";
+    readonly observers: readonly { readonly client_id: string | null; readonly role: "owner" | "member" | "viewer" }[];
+    readonly cause: "attach" | "detach" | "visibility" | "owner_returned";
+  };
   "session.detached": { readonly session_id: string; readonly reason: string };
   "session.reclaimed": {
     readonly session_id: string;
@@ -40,6 +45,7 @@ export interface EventPayloads {
   "room.log": LogRow;
   "room.activity": ActivityEvent;
   "room.member": MemberEntry;
+  "room.unsubscribed": { readonly room_id: string; readonly subscription_id: string; readonly reason: string };
   error: { readonly message: string; readonly reason?: string };
   notice: { readonly message: string };
 }

@@ -91,6 +91,24 @@ export interface Methods {
   "session.activate": { params: JoinParams; result: Snapshot };
   "session.attach": { params: JoinParams & { readonly role?: "member" | "viewer" }; result: Snapshot };
   "session.detach": { params: SessionId & { readonly client_id?: string }; result: { readonly detached: boolean } };
+  "session.observers": {
+    params: SessionId;
+    result: {
+      readonly observers: readonly {
+        readonly client_id: string | null;
+        readonly role: "owner" | "member" | "viewer";
+        readonly connections: number;
+        readonly since: number;
+      }[];
+    };
+  };
+  "session.visibility": {
+    params: SessionId & { readonly visibility: "private" | "shared" | "read_only" };
+    result: {
+      readonly visibility: "private" | "shared" | "read_only";
+      readonly revoked: readonly { readonly client_id: string; readonly from: string; readonly to: string | null }[];
+    };
+  };
   "session.close": { params: SessionId; result: { readonly closed: boolean; readonly left?: boolean } };
   "session.interrupt": { params: SessionId; result: { readonly status: "interrupted" | "not_interrupted" } };
   "session.steer": { params: SessionId & { readonly text: string }; result: { readonly status: string } };

@@ -59,12 +59,22 @@ export class RoomFeeds {
   onEvent(event: WireEvent): void {
     if (!event.type.startsWith("room.")) return;
     const roomId = roomOfEvent(event);
-    for (const feed of this.#feeds.values()) if (roomId === null || feed.roomId === roomId) feed.onEvent(event);
+    for (const feed of this.#feeds.values()) {
+      if (roomId !== null && feed.roomId !== roomId) continue;
+      if (event.type === "room.unsubscribed") this.#goOn(feed);
+      else feed.onEvent(event);
+    }
   }
 
   end(): void {
     for (const feed of this.#feeds.values()) feed.stop();
     this.#feeds.clear();
+  }
+
+  /** The server ended it, because of what this client may do: it goes on with what it may now, or learns why not. */
+  #goOn(feed: RoomFeed): void {
+    // Without a connection it goes on with the next one.
+    this.#restart(feed).catch(() => undefined);
   }
 
   async #restart(feed: RoomFeed): Promise<void> {

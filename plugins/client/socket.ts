@@ -21,6 +21,8 @@ export type SocketConstructor = new (
 export interface Address {
   readonly url: string;
   readonly token: string | undefined;
+  /** In place of a token: good for this attempt alone. */
+  readonly ticket?: string | undefined;
   /** Whether sockets can send headers. */
   readonly sendsHeaders: boolean;
   /** Of the last `gateway.ready`; null before the first. */
@@ -30,20 +32,31 @@ export interface Address {
 /** What the socket's constructor is given. */
 export interface Dial {
   readonly url: string;
+  readonly protocols: string[];
   readonly headers: { readonly [name: string]: string };
 }
 
+/** What the server selects when a ticket travels as a subprotocol beside it. */
+const subprotocol = "hermes-gateway-v1";
+
 /**
- * The URL and the headers of an attempt. The credential travels in a header where that can be: URLs end up in logs. Pure.
+ * The URL, the subprotocols and the headers of an attempt. A token travels in a header where that can be, a ticket as a
+ * subprotocol, which browsers can send: URLs end up in logs. Pure.
  * @throws TypeError for a URL that is none
  */
-export function dialOf({ url, token, sendsHeaders, resumeToken }: Address): Dial {
+export function dialOf({ url, token, ticket, sendsHeaders, resumeToken }: Address): Dial {
   const target = new URL(url);
   const headers: Record<string, string> = {};
+  const protocols = ticket === undefined ? [] : [subprotocol, `hermes-gateway-ticket.${ticket}`];
+  if (ticket !== undefined) return { url: withResume(target, resumeToken), protocols, headers };
   if (token !== undefined && sendsHeaders) headers["Authorization"] = `Bearer ${token}`;
   else if (token !== undefined) target.searchParams.set("token", token);
+  return { url: withResume(target, resumeToken), protocols, headers };
+}
+
+function withResume(target: URL, resumeToken: string | null): string {
   if (resumeToken !== null) target.searchParams.set("resume", resumeToken);
-  return { url: target.href, headers };
+  return target.href;
 }
 
 /** @throws TypeError for a URL that is none, or of another protocol */

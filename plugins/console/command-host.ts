@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { OpenRequest } from "../../core/index.ts";
-import type { ApprovePolicy, HostConfig } from "../config.ts";
+import type { ApprovePolicy, AuthOptions, HostConfig } from "../config.ts";
 import type { PluginEntry } from "../entry.ts";
 import type { ConsoleHost } from "./carry-out.ts";
 import type { SceneHost } from "./rounds.ts";
@@ -13,6 +13,9 @@ export interface CommandHost extends ConsoleHost, SceneHost {
     readonly allowedOrigins?: readonly string[] | undefined;
   }): {
     readonly token: string;
+    /** Whether the token was made here: nobody knows it yet. */
+    readonly isTokenMade: boolean;
+    reload(auth: AuthOptions | undefined): number;
     listen(address: {
       readonly port: number;
       readonly host?: string;

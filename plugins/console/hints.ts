@@ -1,4 +1,5 @@
 import type { OpenRequest } from "../../core/index.ts";
+import type { LeaseWait } from "../../rooms/index.ts";
 import { approvalLines } from "../approval-lines.ts";
 import { oneLine } from "../terminal-text.ts";
 
@@ -26,4 +27,11 @@ function questionOf({ method, params }: OpenRequest): readonly string[] {
   if (lines.length > 0) return lines;
   const text = [question, prompt, tool_name].find((each) => typeof each === "string");
   return [oneLine(typeof text === "string" ? text : `${method}; it does not say what`)];
+}
+
+/** Another process drives the room: posts are taken meanwhile, and it goes on here when the lease can be had. */
+export function waitLine(roomId: string, { process: holder, inMs }: LeaseWait): string {
+  const who = holder === null ? "another process" : `process ${holder.pid}`;
+  const seconds = Math.ceil(inMs / 1_000);
+  return `#${roomId}: ${who} drives it; it is taken over here ${seconds} s after its last sign of life`;
 }

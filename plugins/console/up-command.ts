@@ -9,6 +9,7 @@ import type { CommandHost, RunHost } from "./command-host.ts";
 import { demoConfig, demoRoomId, demoText } from "./demo.ts";
 import { hintLines, questionLine } from "./hints.ts";
 import { parseLine } from "./line.ts";
+import { authReloader } from "./reload-auth.ts";
 
 /** What `roomtap up` is asked for. */
 export interface UpOptions {
@@ -40,6 +41,10 @@ export interface UpParts {
   readonly input: Readable;
   /** Where `stdio` writes its frames. */
   readonly frames: Writable;
+  /** Whether an address to listen at is reached by this machine alone. */
+  readonly isLoopback: (host: string) => boolean;
+  /** Calls back when the process is told to read its config again; until it is undone. */
+  readonly onReload: (reload: () => void) => Undo;
   /** Lets the command find the server; its undo, or why it cannot. */
   readonly announce: (server: { readonly url: string; readonly token: string; readonly db: string }) => Undo | string;
 }
@@ -63,10 +68,10 @@ export async function upCommand(options: UpOptions, parts: UpParts): Promise<num
     hintLines(request, port !== undefined).forEach((line) => output.note(line));
   // The client of stdio is asked by frames, and sees the rest of what there is.
   const shown = stdio ? { plugins: [] } : { plugins: [parts.shown(config)], onRequest: hint };
-  let undo: Undo = () => undefined;
+  let undo = noUndo;
   try {
     return await parts.runHost({ config, db, approve, ...shown }, async (host, stop) => {
-      if (port !== undefined) undo = await serve(host, { ...options, port }, parts);
+      if (port !== undefined) undo = await serve(host, { ...admission(options, config, parts), port }, parts);
       const stream = stdio ? host.openStdio({ input: parts.input, output: parts.frames }) : null;
       if (isDemo) await host.room(demoRoomId).post({ text: demoText });
       if (stream !== null) return statusOfStream(await stream.ended, output);
@@ -81,6 +86,16 @@ export async function upCommand(options: UpOptions, parts: UpParts): Promise<num
   } finally {
     undo();
   }
+}
+
+/**
+ * Who is let in. The config's `auth` stands alone. Without one other machines' pages are let in only if they are named, and
+ * the token is that of the environment, or made.
+ */
+function admission(options: UpOptions, { auth }: HostConfig, { isLoopback }: UpParts): UpOptions {
+  if (auth !== undefined) return { ...options, token: undefined };
+  const isOpen = options.host !== undefined && !isLoopback(options.host);
+  return { ...options, allowedOrigins: options.allowedOrigins ?? (isOpen ? [] : undefined) };
 }
 
 function checkOptions(options: UpOptions): void {
@@ -111,19 +126,34 @@ function wrongUsage(problem: string): RoomtapError {
 /** Lets clients in; the first line says where, so that whoever started this can go on. */
 async function serve(host: CommandHost, options: UpOptions & { readonly port: number }, parts: UpParts): Promise<Undo> {
   const { output, file: db } = parts;
-  const { allowedOrigins, token: given } = options;
-  const gateway = host.openGateway({ token: given, allowedOrigins });
+  const { allowedOrigins, token: named } = options;
+  const gateway = host.openGateway({
+    ...(named === undefined ? {} : { token: named }),
+    ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+  });
   const address = options.host === undefined ? {} : { host: options.host };
   const { http, ws } = await gateway.listen({ port: options.port, ...address });
-  const { token } = gateway;
+  // Before it is told that this listens: from then on it may be told to read again.
+  const { config: file } = options;
+  const undoReload = file === undefined ? noUndo : parts.onReload(authReloader({ file, gateway, note: output.note }));
+  const { token, isTokenMade } = gateway;
   // One that was given is known to those who are to know it.
-  const shown = given === undefined ? token : null;
+  const shown = isTokenMade ? token : null;
   if (options.json === true) await output.out(JSON.stringify({ event: "listening", http, ws, token: shown }));
-  else output.note(`listening: ${ws}, ${shown === null ? "with the token of ROOMTAP_TOKEN" : `token ${shown}`}`);
+  else output.note(`listening: ${ws}, ${shown === null ? whoComes(named) : `token ${shown}`}`);
   const announced = parts.announce({ url: ws, token, db });
-  if (typeof announced !== "string") return announced;
-  output.note(`the command does not find this server by itself: ${announced}`);
-  return () => undefined;
+  if (typeof announced === "string") output.note(`the command does not find this server by itself: ${announced}`);
+  return () => {
+    undoReload();
+    if (typeof announced !== "string") announced();
+  };
+}
+
+const noUndo: Undo = () => undefined;
+
+/** Whose credentials let in, when none was made. */
+function whoComes(named: string | undefined): string {
+  return named === undefined ? "for whom the config's auth lets in" : "with the token of ROOMTAP_TOKEN";
 }
 
 /** How a conversation over standard output has ended. */

@@ -80,6 +80,12 @@ function isKnownOrigin(origin: string, own: URL, { isEncrypted }: Approach, { al
   return from === urlOf(`${isEncrypted ? "https" : "http"}://${own.host}`)?.origin;
 }
 
+/** Whether a text is an origin and nothing more: scheme, host and port. */
+export function isOrigin(text: string): boolean {
+  const origin = urlOf(text)?.origin;
+  return origin !== undefined && origin !== "null";
+}
+
 /** Without brackets and zone, in lower case. */
 function bareHost(host: string): string {
   return host

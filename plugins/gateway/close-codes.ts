@@ -26,3 +26,6 @@ export const closeCodes = {
 
 /** A key of `closeCodes`; the reason of the close frame. */
 export type CloseWord = keyof typeof closeCodes;
+
+/** Why a client has left: the word it was closed with; `gone`: it closed the connection itself, or was lost. */
+export type LeaveCause = CloseWord | "gone";

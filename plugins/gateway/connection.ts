@@ -1,5 +1,6 @@
-import { Client, limits, Mailbox, messageOf, type Session } from "../../core/index.ts";
-import { closeCodes, type CloseWord } from "./close-codes.ts";
+import { Client, limits, Mailbox, messageOf, type Undo } from "../../core/index.ts";
+import type { Held } from "../../rooms/index.ts";
+import { closeCodes, type CloseWord, type LeaveCause } from "./close-codes.ts";
 import type { Counts } from "./counts.ts";
 import type { Identity } from "./credentials.ts";
 import { Dialogue, type DialogueLimits } from "./dialogue.ts";
@@ -33,9 +34,9 @@ export interface Opening {
   readonly ready: string;
   /** What the connection before it had advertised and was attached to. */
   readonly advertises: boolean;
-  readonly resumed: readonly Session[];
+  readonly resumed: readonly Held[];
   /** The connection closes; what it was attached to. Called once. */
-  readonly onLeft: (attached: readonly Session[]) => void;
+  readonly onLeft: (attached: readonly Held[], cause: LeaveCause) => void;
 }
 
 /**
@@ -49,7 +50,9 @@ export class Connection<Host extends TransportHost> {
   #client: Client | null = null;
   #intake: Intake<Buffer> | null = null;
   #liveness: Liveness | null = null;
-  #onLeft: ((attached: readonly Session[]) => void) | null = null;
+  #cause: LeaveCause = "gone";
+  #onLeft: Opening["onLeft"] | null = null;
+  #undoExpiry: Undo = () => undefined;
 
   constructor(parts: ConnectionParts<Host>) {
     this.#parts = parts;
@@ -59,7 +62,10 @@ export class Connection<Host extends TransportHost> {
       onLife: () => this.#liveness?.heard(),
       onClosing: (code) => {
         // The one cause that the transport finds by itself.
-        if (code === closeCodes.message_too_big) parts.counts.add("message_too_big");
+        if (code === closeCodes.message_too_big) {
+          this.#cause = "message_too_big";
+          parts.counts.add("message_too_big");
+        }
         this.#leave();
       },
       onEnd: parts.onEnd,
@@ -110,6 +116,7 @@ export class Connection<Host extends TransportHost> {
       ping: () => link.ping(),
       onSilent: () => this.close("liveness_timeout"),
     });
+    this.#expire(opening.identity);
     mailbox.reply(opening.ready);
     try {
       host.arrived(client, opening.resumed);
@@ -120,13 +127,30 @@ export class Connection<Host extends TransportHost> {
     for (const message of this.#early.splice(0)) this.#receive(message);
   }
 
+  /** Gives the client other rights: they count from the next call and the next frame on. */
+  change({ scopes, grants, rooms }: Identity): void {
+    const client = this.#client;
+    if (client === null) return;
+    client.scopes = new Set(scopes);
+    client.grants = new Set(grants);
+    client.rooms = rooms === undefined ? null : new Set(rooms);
+    this.#parts.host.changed(client);
+  }
+
   /** Without effect on a connection that closes already: one cause stands, and is counted. */
   close(word: CloseWord): void {
     if (this.isClosing) return;
+    this.#cause = word;
     this.#parts.counts.add(word);
     // A client that did no wrong gets what was meant for it.
     if (word === "shutting_down") this.#client?.mailbox.drain();
     this.#parts.link.closeFor(word);
+  }
+
+  #expire({ expiresAt }: Identity): void {
+    const { clock } = this.#parts.host;
+    if (expiresAt === undefined) return;
+    this.#undoExpiry = clock.after(Math.max(0, expiresAt - clock.now()), () => this.close("token_expired"));
   }
 
   #receive(message: Buffer): void {
@@ -149,10 +173,11 @@ export class Connection<Host extends TransportHost> {
     this.#early.length = 0;
     this.#intake?.clear();
     this.#liveness?.stop();
+    this.#undoExpiry();
     if (this.#client === null) return;
     this.#client.mailbox.close();
-    const attached = this.#parts.host.left(this.#client);
-    this.#onLeft?.(attached);
+    const attached = this.#parts.host.left(this.#client, this.#cause);
+    this.#onLeft?.(attached, this.#cause);
     this.#onLeft = null;
   }
 }

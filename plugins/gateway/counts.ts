@@ -3,9 +3,9 @@ import type { CloseWord } from "./close-codes.ts";
 
 /**
  * What a gateway counts: connections it ended and error replies, by their word; replies whose caller had gone; responses
- * whose id was none of a request; upgrades that were answered with 429.
+ * whose id was none of a request; upgrades and requests for tickets that were answered with 429.
  */
-export type Counted = CloseWord | ErrorCode | "lost_reply" | "stray_response" | "too_many_pending";
+export type Counted = CloseWord | ErrorCode | "lost_reply" | "stray_response" | "too_many_pending" | "too_many_tickets";
 
 /** Counters of a gateway since it was made. */
 export class Counts {

@@ -1,6 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
-import { RoomtapError, scopes, type Scope, type TokenOwner } from "../../core/index.ts";
-import { isLoopback } from "./addresses.ts";
+import type { Scope, TokenOwner } from "../../core/index.ts";
 import type { CloseWord } from "./close-codes.ts";
 
 /** Offered by clients, and selected whenever it is offered. No other ever is. */
@@ -27,6 +25,19 @@ export interface Credential {
 export interface Identity extends TokenOwner {
   readonly scopes: readonly Scope[];
   readonly grants: readonly string[];
+  /** Ids of the rooms that are there for it; absent: all. */
+  readonly rooms?: readonly string[] | undefined;
+  /** How logs name the credential; it shows nothing of it that helps anybody. */
+  readonly label?: string | undefined;
+  /** When the credential runs out, and its connections end. Wall clock, ms; absent: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** Whether it makes no difference to a connection which of the two it has. */
+export function hasSameRights(a: Identity, b: Identity): boolean {
+  const rights = ({ scopes: held, grants, rooms }: Identity): string =>
+    JSON.stringify([held, grants, rooms ?? null].map((list) => list?.toSorted() ?? null));
+  return rights(a) === rights(b);
 }
 
 /** Says who stands behind a credential, or why nobody does. May take its time; the connection waits. */
@@ -50,22 +61,6 @@ export function presentedCredential(head: UpgradeHead): Credential | CloseWord {
   return { kind: "token", value: token };
 }
 
-/** Knows one token: whoever shows it is the principal `local`, with all scopes and grants. */
-export function oneToken(token: string): Authenticate {
-  const identity: Identity = {
-    principal: "local",
-    generation: digest(token).toString("hex").slice(0, 16),
-    scopes,
-    grants: ["reasoning", "full"],
-  };
-  const expected = digest(token);
-  return ({ kind, value }) => {
-    if (kind === "ticket") return "ticket_invalid";
-    // Digests have one length, and are compared in a time that tells nothing of where they differ.
-    return timingSafeEqual(digest(value), expected) ? identity : "token_mismatch";
-  };
-}
-
 const commonTokens: ReadonlySet<string> = new Set([
   "change-me",
   "changeme",
@@ -85,30 +80,4 @@ export function weaknessOf(token: string): string | null {
   if (plain.startsWith("$(") || plain.startsWith("<")) return "it is a place-holder that nobody filled in";
   if (token.length < 16) return "it has fewer than 16 characters";
   return new Set(token).size === 1 ? "it is one character, repeated" : null;
-}
-
-/**
- * Refuses to open to other machines what only looks protected.
- * @returns a warning, for what is let pass on loopback; null when nothing is to be said
- * @throws RoomtapError `invalid_config`
- */
-export function checkBind(bind: {
-  readonly host: string;
-  readonly token: string;
-  readonly allowedOrigins: readonly string[] | undefined;
-}): string | null {
-  const weakness = weaknessOf(bind.token);
-  if (isLoopback(bind.host)) return weakness === null ? null : `the gateway's token is weak: ${weakness}`;
-  if (weakness !== null) {
-    throw new RoomtapError("invalid_config", `the gateway's token is too weak for ${bind.host}: ${weakness}`);
-  }
-  if (bind.allowedOrigins === undefined) {
-    const remedy = "list the pages that may connect as allowedOrigins, or an empty list";
-    throw new RoomtapError("invalid_config", `the gateway listens at ${bind.host}, which others can reach: ${remedy}`);
-  }
-  return null;
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

@@ -7,6 +7,7 @@ import {
   type ErrorCode,
   type JsonObject,
 } from "../../core/index.ts";
+import { auditCall } from "./audit.ts";
 import type { Counts } from "./counts.ts";
 import type { Answer, Dispatcher } from "./dispatcher.ts";
 import type { Response, TransportHost } from "./host.ts";
@@ -136,6 +137,7 @@ export class Dialogue<Host extends TransportHost> {
   }
 
   #answer(call: RpcCall, answer: Answer, onWritten: (() => void) | undefined): void {
+    auditCall(this.#parts.host.audit, this.#parts.client, call, answer);
     if (answer.ok) {
       this.#reply(call.id, answer.json, onWritten);
       return;

@@ -1,7 +1,9 @@
 import { messageOf, RoomtapError, utf8Length, type Client, type JsonObject } from "../../core/index.ts";
 import { missingScope } from "../../rooms/index.ts";
+import { whoIs } from "./audit.ts";
 import type { TransportHost } from "./host.ts";
 import type { RpcCall } from "./parse.ts";
+import { unseenRoom } from "./room-access.ts";
 import { isFault, rpcErrorOf, type RpcError } from "./rpc-errors.ts";
 import { AtReply, type Method, type RpcTable } from "./rpc-table.ts";
 
@@ -14,7 +16,7 @@ interface Later {
   readonly call: (() => void)[];
 }
 
-/** Carries calls out: known method, scope, params, handler, in this order. */
+/** Carries calls out: known method, scope, whether the room is there for the caller, params, handler, in this order. */
 export class Dispatcher<Host extends TransportHost> {
   readonly #table: RpcTable<Host>;
   readonly #host: Host;
@@ -41,6 +43,7 @@ export class Dispatcher<Host extends TransportHost> {
       const made = this.#invoke(method, call, client, later);
       // What is there at once is answered at once: whoever reads the client's messages sees how many replies wait.
       const given = made instanceof Promise ? await made : made;
+      if (made instanceof Promise) this.#checkAgain(client, call);
       answer = { ok: true, json: jsonOf(method, given instanceof AtReply ? given.make() : given) };
     } catch (fault) {
       answer = { ok: false, error: this.errorOf(call.method, fault) };
@@ -59,13 +62,26 @@ export class Dispatcher<Host extends TransportHost> {
   #allowed(client: Client, name: string, params: JsonObject): Method<Host> {
     const method = this.#table.method(name);
     if (method === undefined) throw new RoomtapError("unknown_method", "there is no such method");
-    const rule = this.#table.scope(name, method.scopeCase(params, this.#host));
+    const rule = this.#table.scope(name, method.scopeCase(params, { client, host: this.#host }));
     const isOwner = rule === "read_or_owner" && !client.holds("read") && this.#host.owns(client, name, params);
     const required = missingScope(rule, { scopes: client.scopes, isOwner });
-    if (required === null) return method;
+    if (required === null) {
+      const unseen = unseenRoom(client, name, params);
+      if (unseen === null) return method;
+      // The caller is not told that it is a matter of rights; who runs this is.
+      const about = { method: name, ...whoIs(client), room_id: params["room_id"], reason: "not_granted" };
+      this.#host.audit("refused", "call", about);
+      throw unseen;
+    }
     throw new RoomtapError("insufficient_scope", `this needs the scope ${required}`, {
       data: { required_scope: required },
     });
+  }
+
+  /** What was only asked for is not told to who lost the right to it meanwhile; what was done is answered. */
+  #checkAgain(client: Client, { method, params }: RpcCall): void {
+    const rule = this.#table.scope(method);
+    if (rule === "read" || rule === "read_or_owner") this.#allowed(client, method, params ?? {});
   }
 
   #invoke(method: Method<Host>, { params }: RpcCall, client: Client, later: Later): unknown {

@@ -1,15 +1,21 @@
-import type { IncomingMessage, Server as HttpServer } from "node:http";
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { gatewayDefaults, limits, messageOf, RoomtapError, secretToken, type Undo } from "../../core/index.ts";
+import { messageOf, RoomtapError, type Undo } from "../../core/index.ts";
 import type { Welcome } from "./addresses.ts";
-import type { Counted } from "./counts.ts";
-import { checkBind, oneToken, type Authenticate } from "./credentials.ts";
+import { parseAuth, type AuthConfig, type AuthOptions } from "./auth-config.ts";
+import { Auth } from "./auth.ts";
+import { checkBind } from "./bind-check.ts";
+import { Counts, type Counted } from "./counts.ts";
+import type { CredentialSet } from "./credential-set.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { authOf, boundsOf, type GatewayOptions } from "./gateway-options.ts";
+import { Gates } from "./gates.ts";
 import type { TransportHost } from "./host.ts";
-import { Reception, type ReceptionLimits } from "./reception.ts";
+import { Reception, type Who } from "./reception.ts";
 import type { RpcTable } from "./rpc-table.ts";
 import { createOwnServer, listen, type Address, type Listening } from "./server.ts";
+import { TicketDesk } from "./ticket-desk.ts";
 import { boundHostOf } from "./upgrade.ts";
 
 /** What a gateway serves. */
@@ -18,25 +24,12 @@ export interface GatewayParts<Host extends TransportHost> {
   readonly table: RpcTable<Host>;
 }
 
-/** How a gateway is set up; every bound of `gatewayDefaults` can be set as well. */
-export interface GatewayOptions extends Partial<ReceptionLimits> {
-  /** What clients must show. Without one a token is made, which is as good as any. */
-  readonly token?: string | undefined;
-  /** Says who a credential stands for, in place of the one token. */
-  readonly authenticate?: Authenticate | undefined;
-  /** Names, besides that of the bind, under which the gateway may be asked for. Default: none. */
-  readonly allowedHosts?: readonly string[] | undefined;
-  /**
-   * Origins whose pages may connect: scheme, host and port. Default: the server's own. A bind that other machines can
-   * reach has to name them, if only as an empty list.
-   */
-  readonly allowedOrigins?: readonly string[] | undefined;
-}
-
 /** Serves clients over WebSocket, on one server or several. */
 export interface Gateway extends AsyncDisposable {
-  /** What clients show when nothing else says who they are. A secret. */
+  /** The one token that lets in, given or made: a secret. "" when several do, or another credential. */
   readonly token: string;
+  /** Whether the token was made here, because no credential was given: nobody else knows it yet. */
+  readonly isTokenMade: boolean;
   /** Connections that stand. */
   readonly connections: number;
   /** How often something was refused, or a connection ended, for the given reason. */
@@ -44,20 +37,35 @@ export interface Gateway extends AsyncDisposable {
   /**
    * Answers upgrades of `/api/ws` on somebody else's server, until it is undone; what stands by then stays. Other paths
    * are answered with 404, unless somebody else listens for upgrades too.
-   * @throws RoomtapError `invalid_config` when the server is open to other machines and the token or `allowedOrigins` is
-   * not fit for that; `closed`. A server that listens later is judged then: the gateway leaves it, and reports why.
+   * @throws RoomtapError `invalid_config` when the server is open to other machines and the credentials or `allowedOrigins`
+   * are not fit for that; `closed`. A server that listens later is judged then: the gateway leaves it, and reports why.
    */
   attach(server: Server): Undo;
+  /**
+   * Answers a request for a ticket, on somebody else's server: to be called by what listens for requests there. False when
+   * the request is for something else, which nothing was done with.
+   */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
   /**
    * Listens on a server of its own.
    * @throws RoomtapError `invalid_config` as `attach`, `listen_failed`
    */
   listen(address: Address): Promise<Listening>;
+  /**
+   * Takes other credentials, while connections stand. A key that is absent changes nothing, nor does an empty list of
+   * tokens, which is reported. Connections whose credential has gone are closed with 4401 `credentials_rotated`, unless
+   * `revokeOnRotation` is false; those whose scopes, rooms or grants have changed have the new ones at once.
+   * @returns how many were closed
+   * @throws RoomtapError `invalid_config` for a config that could not be started with; then nothing has changed
+   */
+  reload(auth: AuthOptions | undefined): number;
+  /** Ends connections with 4410 `revoked`, and none comes back by its resume token. @returns how many there were */
+  revoke(who: Who): number;
   /** Ends all connections with 1001 `shutting_down` and stops listening. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** @throws RoomtapError `invalid_config` for a bound that is none */
+/** @throws RoomtapError `invalid_config` for a bound that is none, and for credentials that are none */
 export function createGateway<Host extends TransportHost>(
   parts: GatewayParts<Host>,
   options: GatewayOptions = {},
@@ -65,27 +73,41 @@ export function createGateway<Host extends TransportHost>(
   return new WebSocketGateway(parts, options);
 }
 
+type AuthKeys = Pick<AuthConfig, "allowedHosts" | "allowedOrigins" | "revokeOnRotation">;
+
 class WebSocketGateway<Host extends TransportHost> implements Gateway {
-  readonly token: string;
   readonly #host: Host;
-  readonly #options: GatewayOptions;
+  readonly #auth: Auth;
   readonly #reception: Reception<Host>;
+  readonly #desk: TicketDesk;
+  readonly #counts = new Counts();
+  #settings: AuthKeys;
+  /** Servers that are listened to, with the names that they go by besides those of the settings. */
+  readonly #servers = new Map<Server, readonly string[]>();
   readonly #undos = new Set<Undo>();
   readonly #ownServers = new Set<HttpServer>();
   #closing: Promise<void> | null = null;
 
   constructor({ host, table }: GatewayParts<Host>, options: GatewayOptions) {
+    const limits = boundsOf(options);
+    const auth = authOf(options);
     this.#host = host;
-    this.#options = options;
-    this.token = options.token ?? secretToken(host.ids);
-    // A shorter one is no literal: it would mask words of people.
-    if (this.token.length >= limits.minLiteralUnits) host.redactor.addLiterals([this.token]);
-    this.#reception = new Reception({
-      host,
-      dispatcher: new Dispatcher(table, host),
-      authenticate: options.authenticate ?? oneToken(this.token),
-      limits: boundsOf(options),
-    });
+    const { allowedHosts, allowedOrigins } = options;
+    this.#settings = settingsOf(auth, { allowedHosts, allowedOrigins });
+    const { clock, ids, redactor, report, audit } = host;
+    this.#auth = new Auth({ clock, ids, redactor, report, limits, auth, authenticate: options.authenticate });
+    const gates = new Gates({ clock, report, audit, limits, auth: this.#auth });
+    const parts = { auth: this.#auth, gates, counts: this.#counts };
+    this.#reception = new Reception({ ...parts, host, dispatcher: new Dispatcher(table, host), limits });
+    this.#desk = new TicketDesk({ ...parts, audit, ticketMs: limits.ticketMs }, () => this.#reception.isClosed);
+  }
+
+  get token(): string {
+    return this.#auth.token;
+  }
+
+  get isTokenMade(): boolean {
+    return this.#auth.isMade;
   }
 
   get connections(): number {
@@ -93,30 +115,47 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
   }
 
   count(word: Counted): number {
-    return this.#reception.counts.of(word);
+    return this.#counts.of(word);
   }
 
   attach(server: Server): Undo {
     this.#checkOpen();
     if (server.listening) this.#checkBind(boundHostOf(server));
-    const undo = this.#receiveFrom(server, []);
-    if (!server.listening) {
-      server.once("listening", () => {
-        try {
-          this.#checkBind(boundHostOf(server));
-        } catch (fault) {
-          undo();
-          this.#host.report({ code: "invalid_config", message: messageOf(fault), cause: fault });
-        }
-      });
-    }
+    const leave = this.#receiveFrom(server, []);
+    // Each time: it may listen elsewhere later.
+    const onListening = (): void => {
+      try {
+        this.#checkBind(boundHostOf(server));
+      } catch (fault) {
+        undo();
+        this.#host.report({ code: "invalid_config", message: messageOf(fault), cause: fault });
+      }
+    };
+    const undo = (): void => {
+      server.off("listening", onListening);
+      this.#undos.delete(undo);
+      leave();
+    };
+    this.#undos.add(undo);
+    server.on("listening", onListening);
     return undo;
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    const port = request.socket.localPort;
+    const server = [...this.#servers.keys()].find((each) => portOf(each) === port);
+    // On a server that it was not attached to, only names that are listed are known.
+    const boundHost = server === undefined ? "" : boundHostOf(server);
+    return this.#desk.handle(request, response, { boundHost, welcome: this.#welcome(server) });
   }
 
   async listen({ port, host = "127.0.0.1" }: Address): Promise<Listening> {
     this.#checkOpen();
     this.#checkBind(host);
-    const server = createOwnServer(this.#welcome([host]));
+    const server = createOwnServer({
+      handle: (request, response) => this.handle(request, response),
+      welcome: () => this.#welcome(server),
+    });
     const undo = this.#receiveFrom(server, [host]);
     try {
       const listening = await listen(server, port, host);
@@ -129,6 +168,28 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
       server.close();
       throw fault;
     }
+  }
+
+  reload(given: AuthOptions | undefined): number {
+    if (given === undefined) return 0;
+    if (this.#auth.isForeign) {
+      throw new RoomtapError("invalid_config", "auth: this gateway asks a function of its own who comes");
+    }
+    const auth = parseAuth(given);
+    const settings = settingsOf(auth, this.#settings);
+    const after = this.#auth.next(auth);
+    for (const server of this.#servers.keys()) {
+      if (server.listening) this.#checkBind(boundHostOf(server), { after, settings });
+    }
+    const rotation = this.#auth.adopt(auth, after);
+    this.#settings = settings;
+    const revoked = this.#reception.rotate(rotation, settings.revokeOnRotation ?? true);
+    this.#host.audit("granted", "reload of credentials", { revoked });
+    return revoked;
+  }
+
+  revoke(who: Who): number {
+    return this.#reception.revoke(who);
   }
 
   close(): Promise<void> {
@@ -154,25 +215,30 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
     if (this.#closing !== null) throw new RoomtapError("closed", "the gateway is closed");
   }
 
-  #checkBind(host: string): void {
-    const { allowedOrigins } = this.#options;
-    const warning = checkBind({ host, token: this.token, allowedOrigins });
-    if (warning !== null) this.#host.report({ code: "weak_token", message: warning });
+  /** @param next what is to become of it; by default it is as it is */
+  #checkBind(host: string, next?: { readonly after: CredentialSet; readonly settings: AuthKeys }): void {
+    const { after, settings } = next ?? { after: this.#auth.set, settings: this.#settings };
+    const isMade = this.#auth.isMade && after === this.#auth.set;
+    const guard = { isOpen: after.isOpen, weak: after.weak, isMade, allowedOrigins: settings.allowedOrigins };
+    for (const message of checkBind(host, guard)) this.#host.report({ code: "weak_token", message });
   }
 
-  #welcome(names: readonly string[]): Welcome {
-    const { allowedHosts = [], allowedOrigins } = this.#options;
+  #welcome(server: Server | undefined): Welcome {
+    const names = server === undefined ? [] : (this.#servers.get(server) ?? []);
+    const { allowedHosts = [], allowedOrigins } = this.#settings;
     return { allowedHosts: [...names, ...allowedHosts], allowedOrigins };
   }
 
   #receiveFrom(server: Server, names: readonly string[]): Undo {
-    const entrance = { server, welcome: this.#welcome(names) };
+    const entrance = { server, welcome: () => this.#welcome(server) };
     const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       this.#reception.receive(entrance, request, socket, head);
     };
+    this.#servers.set(server, names);
     server.on("upgrade", onUpgrade);
     const undo = (): void => {
       server.off("upgrade", onUpgrade);
+      this.#servers.delete(server);
       this.#undos.delete(undo);
     };
     this.#undos.add(undo);
@@ -180,16 +246,18 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
   }
 }
 
-/** The bounds, each checked: a gateway with a wrong one does not start. */
-function boundsOf(options: GatewayOptions): ReceptionLimits {
-  const bounds: Record<string, number> = {};
-  for (const [name, byDefault] of Object.entries(gatewayDefaults)) {
-    const value = options[name as keyof typeof gatewayDefaults] ?? byDefault;
-    const least = name === "pingIntervalMs" ? 0 : 1;
-    if (!(value >= least)) {
-      throw new RoomtapError("invalid_config", `${name}: expected a number of at least ${least}, got ${value}`);
-    }
-    bounds[name] = value;
-  }
-  return bounds as unknown as ReceptionLimits;
+/** What a config says besides credentials; where it is silent, as before. */
+function settingsOf(auth: AuthOptions, before: AuthKeys): AuthKeys {
+  if (auth === "none") return before;
+  const { allowedHosts, allowedOrigins, revokeOnRotation } = auth;
+  return {
+    allowedHosts: allowedHosts ?? before.allowedHosts,
+    allowedOrigins: allowedOrigins ?? before.allowedOrigins,
+    revokeOnRotation: revokeOnRotation ?? before.revokeOnRotation,
+  };
+}
+
+function portOf(server: Server): number | undefined {
+  const bound = server.address();
+  return bound === null || typeof bound === "string" ? undefined : bound.port;
 }

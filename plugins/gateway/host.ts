@@ -13,7 +13,9 @@ import type {
   SessionHost,
 } from "../../core/index.ts";
 import type { Observers } from "../../observers/index.ts";
-import type { RoomHost } from "../../rooms/index.ts";
+import type { Caller, Held, RoomHost, SeatedSessions } from "../../rooms/index.ts";
+import type { Audit } from "./audit.ts";
+import type { LeaveCause } from "./close-codes.ts";
 import type { RoomSubscriptions } from "./room-subscriptions.ts";
 
 /** A client's answer to a server request: it has `error`, or its `result`. It gets no reply. */
@@ -30,15 +32,20 @@ export interface TransportHost {
   readonly ids: IdSource;
   readonly report: Report;
   readonly redactor: Redactor;
+  /** Writes down who was granted or refused what. */
+  readonly audit: Audit;
   /** Random per process life: to which numbering every `seq` belongs. */
   readonly epoch: string;
   /**
    * A connection stands: from now on it can be attached. Called in the step in which `gateway.ready` was queued.
-   * @param resumed what the connection before it was attached to, in that order; each is checked as a fresh attach
+   * @param resumed what the connection before it was attached to, and as what, in that order; each is checked as a fresh
+   * attach
    */
-  arrived(client: Client, resumed: readonly Session[]): void;
+  arrived(client: Client, resumed: readonly Held[]): void;
   /** A connection is over: it leaves its sessions, and only what it still holds. Gives what it was attached to. */
-  left(client: Client): readonly Session[];
+  left(client: Client, cause: LeaveCause): readonly Held[];
+  /** A connection has other scopes, grants or rooms than before: what they do not cover any more does not reach it. */
+  changed(client: Client): void;
   /** Whether what the call names is of the caller's own principal, which then needs no `read`. */
   owns(client: Client, method: string, params: JsonObject): boolean;
   /** A client answers a server request, or declines. Its id may be anything. */
@@ -49,6 +56,8 @@ export interface TransportHost {
 export interface GatewayHost extends TransportHost {
   readonly fanOut: FanOut;
   readonly sessions: SessionHost;
+  /** Who is attached to which session, and as what. */
+  readonly seated: SeatedSessions;
   readonly requests: ServerRequests;
   readonly delivery: RequestDelivery;
   readonly rooms: RoomHost;
@@ -61,6 +70,10 @@ export interface GatewayHost extends TransportHost {
   readonly subscriptions: RoomSubscriptions;
   /** The session that a runtime id leads to, a hidden one as well. */
   session(runtimeId: string): Session | undefined;
+  /** Whether it may answer requests of this method in a session, attached or not. */
+  mayAnswer(client: Client, session: Session, method: string): boolean;
+  /** A connection as one who calls on sessions. */
+  callerOf(client: Client): Caller;
   /** Whether a runtime id or a stored one is that of a room's own session. */
   isHidden(id: string): boolean;
   /** Names of the methods that are served. */

@@ -108,6 +108,15 @@ export class AddressRates {
     return true;
   }
 
+  /** Whether it may try a credential. That counts as nothing, unless it is wrong. */
+  allows(address: string): boolean {
+    const now = this.#clock.monotonic();
+    const entry = this.#entry(address, now);
+    if (entry !== undefined && now >= entry.lockedUntil) return true;
+    this.#refused++;
+    return false;
+  }
+
   /** Counts a wrong credential. */
   failed(address: string): void {
     const now = this.#clock.monotonic();

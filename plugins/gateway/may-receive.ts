@@ -1,5 +1,6 @@
 import { requestScope, type Client, type Frame } from "../../core/index.ts";
-import { missingScope, scopeOf, type ScopeRule } from "../../rooms/index.ts";
+import { mayWatch, missingScope, scopeOf, type ScopeRule, type Standing } from "../../rooms/index.ts";
+import { seesRoomOf } from "./room-access.ts";
 
 /** Rules by type of event: they are asked for each frame and client. */
 const rules = new Map<string, ScopeRule>();
@@ -7,12 +8,17 @@ const rules = new Map<string, ScopeRule>();
 const maxRules = 1_024;
 
 /**
- * Whether a frame may reach a client, by its scopes as they are now. Pure but for a cache of rules.
- * @param isOwner whether the client is of the principal that owns the session
+ * Whether a frame may reach a client, by its scopes and rooms as they are now, and by what it is in the session. Pure but for a cache
+ * of rules. Who only views is told how a question ended, and not what was asked or answered so far.
+ * @param standing null for a frame of no session
  */
-export function mayReceive(client: Client, frame: Frame, isOwner: boolean): boolean {
+export function mayReceive(client: Client, frame: Frame, standing: Standing | null): boolean {
+  if (standing !== null && !mayWatch({ standing, scopes: client.scopes })) return false;
+  const isAsked = "id" in frame || frame.params.type === "request.update";
+  if (isAsked && standing === "viewer") return false;
   if ("id" in frame) return client.holds(requestScope(frame.method));
-  return missingScope(ruleOf(frame), { scopes: client.scopes, isOwner }) === null;
+  if (standing === null && !seesRoomOf(client, frame.params)) return false;
+  return missingScope(ruleOf(frame), { scopes: client.scopes, isOwner: standing === "owner" }) === null;
 }
 
 function ruleOf({ params: { type, payload } }: Extract<Frame, { readonly method: "event" }>): ScopeRule {

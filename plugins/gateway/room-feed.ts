@@ -60,6 +60,16 @@ export class RoomFeed {
     this.#line = new HeldLine(parts.fanOut.openLine(parts.client));
   }
 
+  /** Names it among all subscriptions of the process. */
+  get id(): string {
+    return this.#parts.options.id;
+  }
+
+  /** The rights that what is told rests on. */
+  get grants(): readonly Grant[] {
+    return this.#parts.options.grants;
+  }
+
   /** Whether nothing is told any more. Before it is opened: more came than is kept, or its client has gone. */
   get isOver(): boolean {
     return this.#isOver;

@@ -1,4 +1,5 @@
 import { limits, RoomtapError, type Client, type Undo } from "../../core/index.ts";
+import { feedRefusal } from "./room-access.ts";
 import type { RoomFeed } from "./room-feed.ts";
 
 /** The rooms that one connection is subscribed to; each once. */
@@ -54,6 +55,15 @@ export class RoomFeeds {
     return this.#feeds.delete(roomId);
   }
 
+  /** Ends those of which this is so. Gives them, by room. */
+  endWhere(
+    isOver: (roomId: string, feed: RoomFeed) => boolean,
+  ): readonly (readonly [roomId: string, feed: RoomFeed])[] {
+    const ended = [...this.#feeds].filter(([roomId, feed]) => isOver(roomId, feed));
+    for (const [roomId] of ended) this.end(roomId);
+    return ended;
+  }
+
   /** Ends all of them, and what comes later at once. */
   close(): void {
     this.#isClosed = true;
@@ -78,6 +88,16 @@ export class RoomSubscriptions {
     const feeds = new RoomFeeds();
     this.#byClient.set(client, feeds);
     return feeds;
+  }
+
+  /**
+   * Ends the subscriptions of a client that rest on rights which it has no more: what they would leave out from now on would
+   * be lost in silence. Gives them, for the client to be told.
+   */
+  review(client: Client): readonly { readonly room_id: string; readonly subscription_id: string }[] {
+    return this.of(client)
+      .endWhere((roomId, { grants }) => feedRefusal(client, roomId, grants) !== null)
+      .map(([room_id, { id: subscription_id }]) => ({ room_id, subscription_id }));
   }
 
   /** The connection is over: so are its subscriptions, and those that it asked for and did not get yet. */

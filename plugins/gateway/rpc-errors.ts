@@ -139,7 +139,11 @@ export function rpcNumber(method: string, code: ErrorCode): { readonly number: n
 export function rpcErrorOf(method: string, fault: unknown, redactor: Redactor): RpcError {
   const code = fault instanceof RoomtapError ? fault.code : "internal";
   const { number, reason } = rpcNumber(method, code);
-  const isRefusal = fault instanceof RoomtapError && reason === code && number < 5000 && code !== "internal";
+  const isRefusal =
+    fault instanceof RoomtapError &&
+    reason === code &&
+    (number < 5000 || code === "agent_unavailable") &&
+    code !== "internal";
   return {
     code: number,
     message: isRefusal ? redactor.text(fault.message).toWellFormed() : errorTable[reason].meaning,

@@ -28,10 +28,14 @@ import type { GatewayHost } from "./host.ts";
  *   as `atReply(() => ...)`: the function, the queueing and what was given to `afterReply` are one synchronous step.
  */
 
-/** Who calls, and what a handler works with. */
-export interface Call<Host = GatewayHost> {
+/** Who calls, and on what. */
+export interface Calling<Host = GatewayHost> {
   readonly client: Client;
   readonly host: Host;
+}
+
+/** Who calls, and what a handler works with. */
+export interface Call<Host = GatewayHost> extends Calling<Host> {
   /**
    * Runs `run` once the reply stands in the caller's line, in the same step; also when the caller has gone meanwhile or
    * wants no reply. Not when the call fails.
@@ -83,7 +87,7 @@ export interface MethodDefinition<Params extends z.ZodObject, Result extends z.Z
   /** Calls of one connection wait for each other: the next begins when the reply of the one before was written out. */
   readonly paced?: boolean;
   /** Which case of the method a call is: the table of scopes may have a rule for it. Of params that nobody has checked. */
-  readonly scopeCase?: (params: JsonObject, host: Host) => string | undefined;
+  readonly scopeCase?: (params: JsonObject, calling: Calling<Host>) => string | undefined;
   readonly handler: (params: z.output<Params>, call: Call<Host>) => Given<Fitting<z.input<Result>>>;
 }
 
@@ -96,7 +100,7 @@ export interface Method<Host = GatewayHost> {
   readonly errors: readonly ErrorCode[];
   readonly maxResultBytes: number;
   readonly paced: boolean;
-  scopeCase(params: JsonObject, host: Host): string | undefined;
+  scopeCase(params: JsonObject, calling: Calling<Host>): string | undefined;
   /** @throws RoomtapError `invalid_params` with `data.path`, before anything has happened; and what the handler throws */
   invoke(params: JsonObject, call: Call<Host>): unknown;
 }

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { messageOf, RoomtapError } from "../../core/index.ts";
 import type { Welcome } from "./addresses.ts";
 import { boundHostOf, judgeRequest, socketPath } from "./upgrade.ts";
@@ -18,10 +18,18 @@ export interface Listening {
   readonly port: number;
 }
 
+/** What is asked about a request to a server of the gateway's own. */
+export interface OwnServerParts {
+  /** Answers it; false when it is for nothing that is there. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly welcome: () => Welcome;
+}
+
 /** A server that has no pages: whoever is welcome is told 404, anybody else 403. */
-export function createOwnServer(welcome: Welcome): Server {
+export function createOwnServer({ handle, welcome }: OwnServerParts): Server {
   const server = createServer((request, response) => {
-    const isWelcome = judgeRequest(request, boundHostOf(server), welcome) === null;
+    if (handle(request, response)) return;
+    const isWelcome = judgeRequest(request, boundHostOf(server), welcome()) === null;
     response.writeHead(isWelcome ? 404 : 403, { "content-type": "text/plain; charset=utf-8" });
     response.end(isWelcome ? "not found\n" : "forbidden\n");
   });

@@ -49,7 +49,8 @@ export class StdioGateway<Host extends TransportHost> {
       clock: host.clock,
       onRepliesDrained: () => this.#intake.go(),
     });
-    this.#client = new Client({ origin: null, principal: "local", scopes, grants: ["reasoning", "full"], mailbox });
+    const id = `stdio-${host.ids.hex(4)}`;
+    this.#client = new Client({ origin: null, id, principal: "local", scopes, grants: ["reasoning", "full"], mailbox });
     this.#dialogue = new Dialogue({
       client: this.#client,
       dispatcher: new Dispatcher(table, host),
@@ -115,7 +116,7 @@ export class StdioGateway<Host extends TransportHost> {
     this.#isOver = true;
     this.#intake.clear();
     this.#client.mailbox.close();
-    this.#parts.host.left(this.#client);
+    this.#parts.host.left(this.#client, end === "slow_consumer" ? end : "gone");
     this.#parts.input.pause();
     if (typeof end === "string") this.#settle.resolve(end);
     else this.#settle.reject(end);

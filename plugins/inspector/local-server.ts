@@ -9,6 +9,7 @@ const entrySchema = z.strictObject({
   v: z.literal(1),
   /** Of its WebSocket, without credential. */
   url: z.string(),
+  /** "" when there is none that is anybody's. */
   token: z.string(),
   /** Path of its database, for people. */
   db: z.string(),

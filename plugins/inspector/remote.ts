@@ -60,10 +60,11 @@ function addressOf(options: RemoteOptions, note: (line: string) => void): Addres
   if (target !== null && token !== undefined) return { url: target.href, token };
   const { servers, gone } = findServers(given ?? runtimeFolder(process.env));
   for (const { process: mark, url: old } of gone) note(`the server at ${old} (process ${mark.pid}) is gone`);
+  const tokenOf = (server: LocalServer | undefined): string | undefined => server?.token || undefined;
   if (target !== null) {
     // Where the server itself says that it listens: its token goes nowhere else.
     const found = servers.find((server) => leadsTo(target, server.url));
-    return { url: found?.url ?? target.href, token: found?.token };
+    return { url: found?.url ?? target.href, token: tokenOf(found) };
   }
   const [server, ...others] = servers;
   if (server === undefined) {
@@ -74,7 +75,7 @@ function addressOf(options: RemoteOptions, note: (line: string) => void): Addres
     const remedy = "Name one of them with --url.";
     throw new RoomtapError("not_connected", `several servers run here: ${listed(servers)}`, { remedy });
   }
-  return { url: server.url, token: token ?? server.token };
+  return { url: server.url, token: token ?? tokenOf(server) };
 }
 
 function listed(servers: readonly LocalServer[]): string {

@@ -1,3 +1,4 @@
+import type { SessionsOf } from "../../core/index.ts";
 import type { SqliteDatabase } from "./database.ts";
 
 /** A session as the table has it; times and texts as they are searched and ordered. */
@@ -22,6 +23,7 @@ export class SessionsTable {
   readonly #summary;
   readonly #titled;
   readonly #latest;
+  readonly #latestOf;
   readonly #messageBytes;
   readonly #setMessageBytes;
 
@@ -46,6 +48,12 @@ export class SessionsTable {
     this.#latest = database
       .prepare<[number, number], string>(
         "SELECT session_id FROM sessions ORDER BY last_activity DESC, session_id DESC LIMIT ? OFFSET ?",
+      )
+      .pluck();
+    this.#latestOf = database
+      .prepare<[string, string, number, number], string>(
+        "SELECT session_id FROM sessions WHERE principal = ? OR session_id IN (SELECT value FROM json_each(?))" +
+          " ORDER BY last_activity DESC, session_id DESC LIMIT ? OFFSET ?",
       )
       .pluck();
     this.#messageBytes = database
@@ -84,9 +92,10 @@ export class SessionsTable {
     return this.#titled.get(principal, title);
   }
 
-  /** Ids by last activity, the latest first; read from the index alone. */
-  latest(limit: number, offset: number): string[] {
-    return this.#latest.all(limit, offset);
+  /** Ids by last activity, the latest first; of all they are read from the index alone. */
+  latest(limit: number, offset: number, of?: SessionsOf): string[] {
+    if (of === undefined) return this.#latest.all(limit, offset);
+    return this.#latestOf.all(of.principal, JSON.stringify(of.others), limit, offset);
   }
 
   /** JSON of its transcript, in bytes. */

@@ -5,6 +5,7 @@ import {
   type ApprovalRule,
   type Report,
   type SessionRecord,
+  type SessionsOf,
   type SessionStore,
   type SessionSummary,
   type StoredMessage,
@@ -83,9 +84,10 @@ export class SqliteSessionStore implements SessionStore {
   async list(page: {
     readonly limit: number;
     readonly offset: number;
+    readonly of?: SessionsOf | undefined;
   }): Promise<{ sessions: SessionSummary[]; next_offset: number | null }> {
     const limit = Math.min(Math.max(page.limit, 1), limits.maxListedSessions);
-    const ids = await this.#read(() => this.#tables.sessions.latest(limit + 1, page.offset));
+    const ids = await this.#read(() => this.#tables.sessions.latest(limit + 1, page.offset, page.of));
     const listed = ids.slice(0, limit);
     const sessions: SessionSummary[] = [];
     for (let start = 0; start < listed.length; start += sliceSummaries) {

@@ -121,15 +121,32 @@ describe("up --port", () => {
   });
 
   it("listens where --host says, and lets no page in there by itself", async () => {
-    const server = await serve(commandPlace(), { more: ["--host", "0.0.0.0"] });
+    const token = "a-token-of-the-environment";
+    const server = await serve(commandPlace(undefined, { ROOMTAP_TOKEN: token }), { more: ["--host", "0.0.0.0"] });
     const { port, hostname } = new URL(server.ws);
     expect(hostname).toBe("0.0.0.0");
-    const { token } = server;
+    expect(server.token).toBeNull();
     const ws = `ws://127.0.0.1:${port}/api/ws`;
     expect(await knock({ ws, token })).toBe("open");
     expect(await knock({ ws, token }, `http://127.0.0.1:${port}`)).toBe("4403 origin_not_allowed");
     // A URL ends up in logs, so there it is no credential.
     expect(await knock({ ws: `${ws}?token=${token}`, token: "" })).toBe("4401 no_credential");
+  });
+
+  it("S53 is refused an address that others reach without a credential of the operator's", async () => {
+    const { config, db, run } = commandPlace();
+    const { status, stdout, stderr } = await run([
+      "up",
+      "--config",
+      config,
+      "--db",
+      db,
+      "--port",
+      "0",
+      "--host",
+      "0.0.0.0",
+    ]);
+    expect([status, stdout, stderr]).toEqual([2, "", expect.stringContaining("invalid_config")]);
   });
 
   it("is refused a port that somebody has", async () => {

@@ -203,6 +203,40 @@ describe("the line of a mailbox", () => {
     expect(outlet.lines).toHaveLength(1 + 3 + 1);
   });
 
+  it("keeps of what was not handed over those frames that it is to keep, and counts them anew", () => {
+    const { mailbox, outlet } = open(false);
+    const [first, second, third, fourth] = framesOf(4);
+    if (!first || !second || !third || !fourth) throw new Error("no frames");
+    mailbox.put(chunk(1));
+    mailbox.flush();
+    mailbox.put(new Chunk(session, [first, second]));
+    mailbox.put(new Chunk(null, [third]));
+    mailbox.reply("{}");
+    mailbox.replay([new Chunk(session, [fourth, first, second])]);
+    const asked: (Session | null)[] = [];
+    mailbox.retain((frame, of) => {
+      asked.push(of);
+      return frame === first || frame === fourth;
+    });
+    expect(asked).toEqual([session, session, null, session, session, session]);
+    const replyBytes = 3 + 2 * smallest;
+    expect(mailbox.occupancy).toEqual({ frames: 2, bytes: 2 * smallest, replies: 2, replyBytes });
+    outlet.drain();
+    outlet.drain();
+    expect(outlet.lines).toHaveLength(1 + 1 + 1 + 2);
+    expect(mailbox.occupancy).toEqual(empty);
+  });
+
+  it("reads its client again when what it may not have any more made it full", () => {
+    const { mailbox, told } = open(false);
+    mailbox.put(chunk(1));
+    mailbox.flush();
+    for (let reply = 0; reply <= limits.maxHeldReplies; reply++) mailbox.replay([chunk(1)]);
+    expect(mailbox.isRepliesFull).toBe(true);
+    mailbox.retain(() => false);
+    expect([mailbox.isRepliesFull, told]).toEqual([false, ["drained"]]);
+  });
+
   it("confirms each write once, whatever the transport says", () => {
     const { mailbox, outlet } = open(false);
     let confirm = (): void => undefined;
@@ -266,7 +300,10 @@ describe("the books of a mailbox", () => {
       },
       { weight: 2, arbitrary: fc.record({ op: fc.constant("reply"), bytes: fc.integer({ min: 1, max: 65_536 }) }) },
       { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("drain", "flush"), bytes: fc.constant(0) }) },
-      { weight: 1, arbitrary: fc.record({ op: fc.constantFrom("takeOut", "replay"), bytes: fc.constant(200) }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ op: fc.constantFrom("takeOut", "retain", "replay"), bytes: fc.constant(200) }),
+      },
     ),
     { minLength: 1, maxLength: 400 },
   );
@@ -294,6 +331,11 @@ describe("the books of a mailbox", () => {
             case "takeOut":
               mailbox.takeOut(session);
               break;
+            case "retain": {
+              let asked = 0;
+              mailbox.retain(() => asked++ % 2 === 0);
+              break;
+            }
             case "replay":
               mailbox.replay([chunk(2, bytes)]);
               break;

@@ -52,6 +52,14 @@ describe("a resume token", () => {
     expect(tokens.redeem(token, owner)).toBe(holder);
   });
 
+  it("is worth nothing once it is revoked, dropped or not", () => {
+    const { tokens } = open();
+    const [a = "", b = "", c = ""] = ["a", "b", "c"].map((holder) => tokens.issue(holder, owner));
+    tokens.drop(b);
+    tokens.revoke(({ holder, owner: { generation } }) => holder !== "c" && generation === "g1");
+    expect([a, b, c].map((token) => tokens.redeem(token, owner))).toEqual([undefined, undefined, "c"]);
+  });
+
   it("gives way at the bound, the first that was dropped first", () => {
     const { tokens } = open(3);
     const [a = "", b = "", c = ""] = ["a", "b", "c"].map((holder) => tokens.issue(holder, owner));

@@ -148,6 +148,7 @@ describe("a config's file", () => {
 
   it.each([
     ["is no JSON", "{", /rooms\.json: Expected property name/],
+    ["has a token that is no JSON", `{"auth":{"token":gw_secret`, /rooms\.json: Unexpected token .g., not valid JSON$/],
     ["holds another value", "[]", /rooms\.json: Invalid input: expected object/],
     ["holds a bad path", '{"rooms":[{}]}', /rooms\.json: rooms\[0\]\.room_id: /],
     [

@@ -109,6 +109,21 @@ describe("a list of sessions", () => {
     expect(await page(0, 0)).toEqual(["s5", 1]);
   });
 
+  it("of one principal has its own, and those of others that are named", async () => {
+    const { store } = await openSessions();
+    for (const [index, principal] of ["ada", "bob", "ada", "bob", "bob"].entries()) {
+      const owner = { client_id: null, principal };
+      await store.put(sessionOf(`s${index}`, { last_activity: index, owner }));
+    }
+    const page = async (principal: string, others: readonly string[], offset = 0): Promise<unknown> => {
+      const { sessions, next_offset } = await store.list({ limit: 2, offset, of: { principal, others } });
+      return [idsOf(sessions), next_offset];
+    };
+    expect(await page("ada", ["s3", "s1", "nope"])).toEqual(["s3 s2", 2]);
+    expect(await page("ada", ["s3", "s1", "nope"], 2)).toEqual(["s1 s0", null]);
+    expect(await page("eve", [])).toEqual(["", null]);
+  });
+
   it("shows of a session all but what waits in it", async () => {
     const { store } = await openSessions();
     await store.put(fullSession);

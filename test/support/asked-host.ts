@@ -29,7 +29,11 @@ export async function askedHost(options: OpenHostOptions = {}): Promise<AskedHos
 }
 
 /** Submits a prompt, and gives the turn that it starts. */
-export async function turnOf({ agent }: OpenHost, client: HostClient, session_id: string): Promise<DrivenTurn> {
+export async function turnOf(
+  { agent }: Pick<OpenHost, "agent">,
+  client: HostClient,
+  session_id: string,
+): Promise<DrivenTurn> {
   const begun = agent.turns.length;
   await client.call("prompt.submit", { session_id, text: "go" });
   return agent.turn(begun);

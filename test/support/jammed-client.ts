@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Roomtap } from "../../index.ts";
-import type { Gateway } from "../../plugins/index.ts";
+import type { Gateway, GatewayOptions } from "../../plugins/index.ts";
 import { HostClient, type OpenHost } from "./open-host.ts";
 import { turnsOfLoop, until } from "./turns-of-loop.ts";
 
@@ -15,7 +15,8 @@ const fillingReplies = 40;
 export interface WatchedGateway {
   readonly gateway: Gateway;
   readonly url: string;
-  connect(): Promise<HostClient>;
+  /** @param shown default: the gateway's own */
+  connect(shown?: string): Promise<HostClient>;
   /**
    * Lets a client read no more, and fills its line until nothing goes out any more. Replies fill it, which count apart from
    * frames: for those there is as much room as ever.
@@ -25,7 +26,11 @@ export interface WatchedGateway {
   jam(read: { pause(): void }, fill: (session_id: string, nth: number) => void): Promise<void>;
 }
 
-export async function watchedGateway({ tap }: OpenHost): Promise<WatchedGateway> {
+/** @param options.principal who is jammed: its replies are of a session of its own. Default `local` */
+export async function watchedGateway(
+  { tap }: Pick<OpenHost, "tap">,
+  options: { readonly gateway?: GatewayOptions; readonly principal?: string } = {},
+): Promise<WatchedGateway> {
   const server = createServer();
   const sockets: Socket[] = [];
   server.on("connection", (socket: Socket) => sockets.push(socket));
@@ -37,19 +42,19 @@ export async function watchedGateway({ tap }: OpenHost): Promise<WatchedGateway>
   });
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const gateway = tap.openGateway({ token });
+  const gateway = tap.openGateway(options.gateway ?? { token });
   gateway.attach(server);
   const url = `ws://127.0.0.1:${port}/api/ws?token=${token}`;
   return {
     gateway,
     url,
-    async connect() {
-      const client = new HostClient(url);
+    async connect(shown = token) {
+      const client = new HostClient(url.replace(token, shown));
       await client.message(() => true);
       return client;
     },
     async jam(read, fill) {
-      const session_id = await longSession(tap);
+      const session_id = await longSession(tap, options.principal ?? "local");
       const socket = sockets.at(-1);
       if (socket === undefined) throw new Error("nobody has connected");
       read.pause();
@@ -66,9 +71,9 @@ export async function watchedGateway({ tap }: OpenHost): Promise<WatchedGateway>
 }
 
 /** A session whose history is a mebibyte; its runtime id. */
-async function longSession({ sessions }: Roomtap): Promise<string> {
+async function longSession({ sessions }: Roomtap, principal: string): Promise<string> {
   const messages = [{ role: "user" as const, text: "x".repeat(1_000_000) }];
-  const live = await sessions.create({ owner: { client_id: null, principal: "local" }, messages });
+  const live = await sessions.create({ owner: { client_id: null, principal }, messages });
   if ("refused" in live) throw new Error(live.message);
   return live.session.runtimeId;
 }

@@ -50,11 +50,13 @@ export class MemorySessions implements SessionStore {
     return this.#byActivity().find((record) => record.title === title && record.owner.principal === principal);
   }
 
-  async list({ limit, offset }: { readonly limit: number; readonly offset: number }): Promise<{
+  async list({ limit, offset, of }: Parameters<SessionStore["list"]>[0]): Promise<{
     readonly sessions: readonly SessionRecord[];
     readonly next_offset: number | null;
   }> {
-    const all = this.#byActivity();
+    const all = this.#byActivity().filter(
+      ({ owner, session_id }) => of === undefined || owner.principal === of.principal || of.others.includes(session_id),
+    );
     const next = offset + limit;
     return { sessions: all.slice(offset, next), next_offset: next < all.length ? next : null };
   }

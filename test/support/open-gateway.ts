@@ -9,13 +9,13 @@ import {
   type Client,
   type Clock,
   type Notice,
-  type Session,
 } from "../../core/index.ts";
+import type { Held } from "../../rooms/index.ts";
 import {
   createGateway,
   gatewayTable,
   RpcTable,
-  type Authenticate,
+  type Audit,
   type Gateway,
   type GatewayHost,
   type GatewayOptions,
@@ -39,6 +39,8 @@ export class TestHost implements SmallHost {
   readonly fanOut: FanOut;
   readonly delivery: RequestDelivery;
   readonly answers: Response[] = [];
+  /** The audit trail, a line each. */
+  readonly trail: string[] = [];
   /** Connections that stand, in order of arrival. */
   readonly clients: Client[] = [];
 
@@ -58,24 +60,31 @@ export class TestHost implements SmallHost {
     });
   }
 
+  readonly audit: Audit = (outcome, what, fields) =>
+    void this.trail.push(`${what} ${outcome} ${JSON.stringify(fields)}`);
+
   readonly report = (notice: Notice): void => void this.notices.push(notice);
 
-  arrived(client: Client, resumed: readonly Session[]): void {
+  arrived(client: Client, resumed: readonly Held[]): void {
     this.clients.push(client);
     this.fanOut.connect(client);
-    for (const session of resumed) {
+    for (const { session } of resumed) {
       this.fanOut.settle(session);
       this.fanOut.attach(client, session, { after: session.seq });
     }
   }
 
-  left(client: Client): readonly Session[] {
+  left(client: Client): readonly Held[] {
     this.clients.splice(this.clients.indexOf(client), 1);
-    return this.fanOut.disconnect(client);
+    return this.fanOut.disconnect(client).map((session) => ({ session, role: "owner" }));
   }
 
   owns(): boolean {
     return false;
+  }
+
+  changed(): void {
+    // Whoever may do what is nothing to it.
   }
 
   answered(_client: Client, response: Response): void {
@@ -86,7 +95,6 @@ export class TestHost implements SmallHost {
 export interface OpenGatewayOptions extends GatewayOptions {
   readonly clock?: Clock;
   readonly methods?: readonly Method<SmallHost>[];
-  readonly authenticate?: Authenticate;
   /** Default: 127.0.0.1. */
   readonly host?: string;
 }
@@ -106,7 +114,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   const { clock, methods = [], host: bindHost, ...rest } = options;
   const host = new TestHost(clock);
   const table = new RpcTable<SmallHost>([...transportMethods(), ...methods]);
-  const gateway = createGateway({ host, table }, { token: "gw-test-token-0123456789", ...rest });
+  const gateway = createGateway({ host, table }, withToken(rest));
   onTestFinished(() => gateway.close());
   const { port } = await gateway.listen({ port: 0, ...(bindHost === undefined ? {} : { host: bindHost }) });
   const url = `ws://127.0.0.1:${port}/api/ws?token=${gateway.token}`;
@@ -121,6 +129,11 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       return socket;
     },
   };
+}
+
+/** The same options, with the token of the tests where nothing else says who may come. */
+export function withToken(options: GatewayOptions = {}): GatewayOptions {
+  return options.auth === undefined ? { token: "gw-test-token-0123456789", ...options } : options;
 }
 
 /** Those that every connection has. */

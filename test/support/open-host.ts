@@ -3,6 +3,7 @@ import { createRoomtap, type Notice, type Roomtap, type RoomtapOptions } from ".
 import type { Gateway, GatewayOptions } from "../../plugins/index.ts";
 import { DrivenAgent } from "./driven-agent.ts";
 import { HostClient } from "./host-client.ts";
+import { withToken } from "./open-gateway.ts";
 
 export { DrivenAgent, type DrivenTurn } from "./driven-agent.ts";
 export { HostClient, type Came, type CameParams } from "./host-client.ts";
@@ -47,13 +48,13 @@ export async function openHost(options: OpenHostOptions = {}): Promise<OpenHost>
   const tap = await createRoomtap({ db: ":memory:", rooms: [], agents: { default: agent }, report, ...given });
   const close = (): Promise<void> => tap.close({ graceMs: 0 });
   onTestFinished(close);
-  const gateway = tap.openGateway({ token: "gw-test-token-0123456789", ...gatewayOptions });
+  const gateway = tap.openGateway(withToken(gatewayOptions));
   const { port } = await gateway.listen({ port: wanted });
   const url = `ws://127.0.0.1:${port}/api/ws?token=${gateway.token}`;
   return {
     ...{ tap, gateway, agent, port, url, notices, close },
     async connect({ resume, token, asks = false } = {}) {
-      const shown = token === undefined ? url : url.replace(gateway.token, token);
+      const shown = `ws://127.0.0.1:${port}/api/ws?token=${token ?? gateway.token}`;
       const client = new HostClient(resume === undefined ? shown : `${shown}&resume=${resume}`);
       await client.message(() => true);
       if (asks) await client.call("client.capabilities", { server_requests: true });

@@ -27,6 +27,6 @@ function namesATest(callee: ts.Expression): boolean {
 
 /** The ids at the beginning of a title: `C-053`, `R12`, `I4`, `W2`; several are divided by a comma, `and` or a space. */
 export function leadingIds(title: string): readonly string[] {
-  const head = /^((C-\d{3}|[RIW]\d{1,2})(:|,| and)?( |$))+/.exec(title)?.[0] ?? "";
-  return head.match(/C-\d{3}|[RIW]\d{1,2}/g) ?? [];
+  const head = /^((C-\d{3}|[RISW]\d{1,2})(:|,| and)?( |$))+/.exec(title)?.[0] ?? "";
+  return head.match(/C-\d{3}|[RISW]\d{1,2}/g) ?? [];
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { idSchema, limits } from "../../../core/index.ts";
 import { driverStatus, roomNameSchema, type RoomState } from "../../../rooms/index.ts";
+import { authorOf, roomPage } from "../room-access.ts";
 import { defineMethod, type Method } from "../rpc-table.ts";
 import { defineRoomChange } from "./room-change.ts";
 import {
@@ -54,8 +55,8 @@ export const groupMethods: readonly Method[] = [
       offset: z.int().min(0).default(0),
     }),
     result: z.object({ rooms: z.array(recordSchema), next_offset: z.number().nullable() }),
-    handler: async (page, { host }) => {
-      const { rooms, next_offset } = await host.rooms.page(page);
+    handler: async (page, { client, host }) => {
+      const { rooms, next_offset } = await roomPage(host.rooms, client, page);
       return { rooms: rooms.map(shownRecord), next_offset };
     },
   }),
@@ -110,7 +111,7 @@ export const groupMethods: readonly Method[] = [
       "log_corrupt",
     ],
     handler: async ({ room_id, event_id, payload }, { client, host }) => {
-      const author = { kind: "person", id: client.principal } as const;
+      const author = authorOf(client.principal);
       const receipt = await (
         await host.rooms.find(room_id)
       ).post({ ...payload, event_id, author, origin: client.origin });

@@ -6,12 +6,14 @@ import { promptMethods } from "./prompts.ts";
 import { requestMethods } from "./requests.ts";
 import { roomMethods } from "./rooms.ts";
 import { sessionMethods } from "./sessions.ts";
+import { sharingMethods } from "./sharing.ts";
 
 /** All methods of the gateway. */
 export const gatewayTable: RpcTable = new RpcTable([
   ...gatewayMethods,
   ...sessionMethods,
   ...joinMethods,
+  ...sharingMethods,
   ...promptMethods,
   ...requestMethods,
   ...groupMethods,

@@ -1,37 +1,12 @@
 import { z } from "zod";
-import {
-  approvalEntries,
-  type Client,
-  type JsonObject,
-  type LiveSession,
-  type SessionSnapshot,
-} from "../../../core/index.ts";
-import { attach, liveSession, taken, unknownSession } from "../access.ts";
-import type { GatewayHost } from "../host.ts";
-import { atReply, defineMethod, type AtReply, type Call, type Method } from "../rpc-table.ts";
+import { attachOwner, liveSession, mayUse, needsRead, seenLive, taken, unknownSession } from "../access.ts";
+import { boundedByItsParts, join, snapshotSchema } from "../joining.ts";
+import { atReply, defineMethod, type Call, type Method } from "../rpc-table.ts";
 
 const sessionId = z.string().min(1).max(512);
 const lastSeen = z.int().min(0);
 
-/**
- * What a client that comes is told is as large as the ring, a page of the transcript, what waits and the questions that may
- * be open. To refuse it would leave the client outside.
- */
-const boundedByItsParts = Infinity;
-
 const openRequests = z.array(z.object({ id: z.string(), method: z.string(), params: z.looseObject({}) }));
-
-const snapshotSchema = z.looseObject({
-  session_id: z.string(),
-  stored_session_id: z.string(),
-  messages: z.array(z.looseObject({ role: z.string(), text: z.string() })),
-  running: z.boolean(),
-  open_requests: openRequests,
-  watching: z.boolean(),
-  epoch: z.string(),
-  latest_seq: z.number(),
-  truncated: z.boolean(),
-});
 
 /** How clients come to a session, and learn what they missed. */
 export const joinMethods: readonly Method[] = [
@@ -46,12 +21,19 @@ export const joinMethods: readonly Method[] = [
     }),
     result: snapshotSchema,
     maxResultBytes: boundedByItsParts,
-    errors: ["unknown_session", "room_session", "too_many_sessions", "agent_unavailable"],
+    errors: [
+      "unknown_session",
+      "room_session",
+      "not_attached",
+      "observer_rebind",
+      "too_many_sessions",
+      "agent_unavailable",
+    ],
     handler: async ({ session_id, ...asked }, call) => {
       const { client, host } = call;
       const live = await host.sessions.resume(session_id, client.principal);
-      if ("refused" in live && live.refused === "unknown_session") throw unknownSession(session_id, call);
-      return join(taken(live), asked, call);
+      if ("refused" in live && live.refused === "unknown_session") throw notResumed(session_id, call);
+      return join(taken(live), asked, call, (held) => attachOwner(taken(live), call, held));
     },
   }),
   defineMethod({
@@ -64,8 +46,11 @@ export const joinMethods: readonly Method[] = [
     }),
     result: snapshotSchema,
     maxResultBytes: boundedByItsParts,
-    errors: ["unknown_session", "room_session", "too_many_sessions"],
-    handler: ({ session_id, ...asked }, call) => join(liveSession(session_id, call), asked, call),
+    errors: ["unknown_session", "room_session", "not_attached", "observer_rebind", "too_many_sessions"],
+    handler: ({ session_id, ...asked }, call) => {
+      const live = liveSession(session_id, "join", call);
+      return join(live, asked, call, (held) => attachOwner(live, call, held));
+    },
   }),
   defineMethod({
     name: "session.events.since",
@@ -83,7 +68,10 @@ export const joinMethods: readonly Method[] = [
     paced: true,
     handler: ({ session_id, last_seen }, { client, host }) =>
       atReply(() => {
-        const session = host.session(session_id) ?? null;
+        const found = host.session(session_id);
+        // To whoever is not there it tells what it tells of one that does not exist.
+        const isThere = found !== undefined && host.seated.standing(found, host.callerOf(client)) !== "none";
+        const session = isThere ? found : null;
         const { events, latest_seq, truncated } = host.fanOut.since(session, last_seen, client);
         return {
           events: [...events],
@@ -97,59 +85,13 @@ export const joinMethods: readonly Method[] = [
   }),
 ];
 
-interface Joining {
-  readonly omit_messages: boolean;
-  readonly last_seen?: number | undefined;
-}
-
-/**
- * The snapshot, and the caller attached behind it: what left the session up to that instant stands in the snapshot, and all
- * that leaves it later follows the reply, each once. What comes while the snapshot is read is held for the caller.
- */
-async function join(live: LiveSession, asked: Joining, call: Call): Promise<AtReply<z.input<typeof snapshotSchema>>> {
-  const { client, host } = call;
-  const { session } = live;
-  const watching = host.fanOut.isWatched(session, client);
-  const isNew = attach(host, client, session, { held: true }) === "attached";
-  try {
-    // Whoever is attached already has what the snapshot covers before the reply.
-    const onInstant = (): void => host.fanOut.settle(session);
-    const snapshot = await live.snapshot({ omitMessages: asked.omit_messages, onInstant });
-    return atReply(() => {
-      const { last_seen } = asked;
-      const truncated = last_seen !== undefined && host.fanOut.since(session, last_seen, client).truncated;
-      const range = { after: last_seen ?? snapshot.latest_seq, head: snapshot.latest_seq };
-      call.afterReply(() => host.fanOut.join(client, session, range));
-      return shown(snapshot, { asked, watching, truncated, client, host, live });
-    });
-  } catch (fault) {
-    if (isNew) host.fanOut.detach(client, session);
-    throw fault;
-  }
-}
-
-function shown(
-  snapshot: SessionSnapshot,
-  about: {
-    readonly asked: Joining;
-    readonly watching: boolean;
-    readonly truncated: boolean;
-    readonly client: Client;
-    readonly host: GatewayHost;
-    readonly live: LiveSession;
-  },
-): z.input<typeof snapshotSchema> {
-  const { asked, watching, truncated, client, host, live } = about;
-  const approvals = client.holds("approvals") ? approvalEntries(host.requests.open(live.session)) : [];
-  return {
-    ...snapshot,
-    // What the turn has said so far comes with the frames that follow.
-    inflight: asked.last_seen === undefined ? snapshot.inflight : null,
-    messages: [...snapshot.messages] as (JsonObject & { role: string; text: string })[],
-    pending_approval: approvals[0] ?? null,
-    open_requests: [...host.delivery.openRequests(client, live.session)],
-    watching,
-    role: "owner",
-    truncated,
-  };
+/** Why somebody has not resumed a session that is not its own. */
+function notResumed(idOrTitle: string, call: Call): Error {
+  needsRead(call);
+  const others = seenLive(call).toReversed();
+  const named =
+    others.find(({ session, record }) => record.session_id === idOrTitle || session.runtimeIds.includes(idOrTitle)) ??
+    others.find(({ record }) => record.title === idOrTitle);
+  if (named !== undefined) mayUse(named.session, "join", call);
+  return unknownSession(idOrTitle, call);
 }

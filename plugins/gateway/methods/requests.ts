@@ -6,7 +6,7 @@ import {
   type RequestOutcome,
   type Session,
 } from "../../../core/index.ts";
-import { liveSession } from "../access.ts";
+import { canSeeRequest, liveSession, mayAnswer, unknownSession } from "../access.ts";
 import type { GatewayHost } from "../host.ts";
 import { defineMethod, type Call, type Method } from "../rpc-table.ts";
 import { defineRoomChange } from "./room-change.ts";
@@ -27,15 +27,21 @@ export const requestMethods: readonly Method[] = [
       remaining: z.array(z.string()),
       outcome: outcomeSchema.optional(),
     }),
-    errors: ["unknown_question", "unknown_request"],
-    handler: ({ request_id, question_id, answer }, { client, host: { requests } }) => {
-      const method = requests.known(request_id)?.method ?? "clarify";
+    errors: ["unknown_question", "unknown_request", "not_attached", "viewer_cannot_send"],
+    handler: ({ request_id, question_id, answer }, call) => {
+      const { client, host } = call;
+      const { requests } = host;
+      const known = requests.known(request_id);
+      if (known !== undefined) {
+        const { session, coordinates } = known;
+        mayAnswer({ session, coordinates, method: "clarify" }, unknownRequest(), call);
+      }
       // Of other requests, whose scope may be another one, nothing is told here.
-      if (method !== "clarify") throw unknownQuestion(request_id, question_id);
+      if (known !== undefined && known.method !== "clarify") throw unknownQuestion(request_id, question_id);
       const locked = requests.lock(request_id, question_id, answer, client.origin);
       switch (locked.status) {
         case "unknown_request":
-          throw unknownRequest(request_id);
+          throw unknownRequest();
         case "invalid_answer":
           throw invalidAnswer();
         case "unknown_question":
@@ -52,22 +58,31 @@ export const requestMethods: readonly Method[] = [
     summary: "Answers a request by its exact id; the first answer stands.",
     params: z.object({ id: requestId, result: z.unknown() }),
     result: z.object({ status: z.enum(["ok", "already_resolved"]), outcome: outcomeSchema.optional() }),
-    errors: ["unknown_request"],
+    errors: ["unknown_request", "not_attached", "viewer_cannot_send"],
     // Only the scope of the request itself decides who may answer it.
-    scopeCase: ({ id }, { requests }) => (typeof id === "string" ? requests.known(id)?.method : undefined),
-    handler: ({ id, result }, { client, host }) => answered(id, host.requests.answer(id, { result }, client.origin)),
+    scopeCase: ({ id }, calling) => {
+      const known = typeof id === "string" ? calling.host.requests.known(id) : undefined;
+      return known !== undefined && canSeeRequest(known, calling) ? known.method : undefined;
+    },
+    handler: ({ id, result }, call) => {
+      const { client, host } = call;
+      const known = host.requests.known(id);
+      if (known !== undefined) mayAnswer(known, unknownRequest(), call);
+      return answered(id, host.requests.answer(id, { result }, client.origin));
+    },
   }),
   defineMethod({
     name: "approval.pending",
     summary: "Approvals of a session that wait, oldest first.",
     params: z.object({ session_id: sessionId }),
     result: z.object({ approvals: z.array(z.looseObject({ request_id: z.string() })) }),
-    errors: ["unknown_session"],
-    handler: ({ session_id }, call) => ({
-      approvals: approvalEntries(call.host.requests.open(liveSession(session_id, call).session)).map((entry) => ({
-        ...entry,
-      })),
-    }),
+    errors: ["unknown_session", "not_attached"],
+    handler: ({ session_id }, call) => {
+      const { session } = liveSession(session_id, "watch", call);
+      // Who only views is asked nothing.
+      const open = call.host.mayAnswer(call.client, session, "approval") ? call.host.requests.open(session) : [];
+      return { approvals: approvalEntries(open).map((entry) => ({ ...entry })) };
+    },
   }),
   defineMethod({
     name: "approval.received",
@@ -75,10 +90,11 @@ export const requestMethods: readonly Method[] = [
     params: z.object({ session_id: sessionId, request_id: requestId.optional() }),
     result: z.object({ acknowledged: z.boolean() }),
     errors: ["request_id_required"],
-    handler: ({ session_id, request_id }, { host }) => {
+    handler: ({ session_id, request_id }, { client, host }) => {
       if (request_id === undefined) throw requestIdRequired();
       const request = host.requests.find(request_id);
-      return { acknowledged: request !== undefined && request.session === host.session(session_id) };
+      const isOfSession = request !== undefined && request.session === host.session(session_id);
+      return { acknowledged: isOfSession && host.mayAnswer(client, request.session, request.method) };
     },
   }),
   defineMethod({
@@ -95,7 +111,14 @@ export const requestMethods: readonly Method[] = [
       status: z.enum(["ok", "already_resolved"]),
       outcome: outcomeSchema.optional(),
     }),
-    errors: ["unknown_session", "request_id_required", "invalid_choice", "unknown_request"],
+    errors: [
+      "unknown_session",
+      "not_attached",
+      "viewer_cannot_send",
+      "request_id_required",
+      "invalid_choice",
+      "unknown_request",
+    ],
     handler: ({ session_id, choice, request_id, all }, call) => {
       const session = respondedSession(session_id, request_id, call);
       const result = call.host.requests.respond({ session, request_id, all, choice }, call.client.origin);
@@ -105,7 +128,7 @@ export const requestMethods: readonly Method[] = [
         case "invalid_choice":
           throw new RoomtapError("invalid_choice", `the approval does not offer "${choice}"`);
         case "unknown_request":
-          throw unknownRequest(request_id ?? "");
+          throw unknownRequest();
         default:
           return { resolved: result.resolved, status: result.status, ...told(result.outcome) };
       }
@@ -142,7 +165,7 @@ export const requestMethods: readonly Method[] = [
 ];
 
 function answered(id: string, result: AnswerResult): { status: "ok" | "already_resolved"; outcome: RequestOutcome } {
-  if (result.status === "unknown_request") throw unknownRequest(id);
+  if (result.status === "unknown_request") throw unknownRequest();
   if (result.status === "invalid_answer") throw invalidAnswer();
   // The narrowing above leaves those that have an outcome.
   const { status, outcome } = result as Extract<AnswerResult, { outcome: RequestOutcome }>;
@@ -153,11 +176,12 @@ function answered(id: string, result: AnswerResult): { status: "ok" | "already_r
 function respondedSession(sessionIdGiven: string, request_id: string | undefined, call: Call): Session | null {
   const { host } = call;
   const live = host.sessions.byRuntimeId(sessionIdGiven);
-  if (live !== undefined) return live.session;
   // Not into a room: there member, task and attempt are named as well.
-  const holder = request_id === undefined ? undefined : host.requests.known(request_id);
-  if (holder?.session.roomPlumbing === false) return null;
-  return liveSession(sessionIdGiven, call).session;
+  const holder = live !== undefined || request_id === undefined ? undefined : host.requests.known(request_id);
+  const isFollowed = holder?.session.roomPlumbing === false;
+  const session = isFollowed ? holder.session : liveSession(sessionIdGiven, "send", call).session;
+  mayAnswer({ session, method: "approval", coordinates: null }, unknownSession(sessionIdGiven, call), call);
+  return isFollowed ? null : session;
 }
 
 interface Place {
@@ -184,8 +208,9 @@ function told(outcome: RequestOutcome | undefined): { outcome?: RequestOutcome }
   return outcome === undefined ? {} : { outcome };
 }
 
-function unknownRequest(id: string): RoomtapError {
-  return new RoomtapError("unknown_request", `no request ${id} is known`);
+/** The same for one that never was and one that the caller may not know of. */
+function unknownRequest(): RoomtapError {
+  return new RoomtapError("unknown_request", "no such request is known");
 }
 
 function unknownQuestion(id: string, questionId: string): RoomtapError {

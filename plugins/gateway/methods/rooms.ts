@@ -4,6 +4,7 @@ import type { Grant, PayloadLevel } from "../../../observers/index.ts";
 import type { LogRow } from "../../../rooms/index.ts";
 import { kindsOf } from "../../patterns.ts";
 import type { GatewayHost } from "../host.ts";
+import { feedRefusal } from "../room-access.ts";
 import { RoomFeed, type FeedOptions } from "../room-feed.ts";
 import { atReply, defineMethod, type Method } from "../rpc-table.ts";
 import { defineRoomChange } from "./room-change.ts";
@@ -72,6 +73,8 @@ export const roomMethods: readonly Method[] = [
       const { latest_seq } = state.log;
       const page = await rowsSince(host, room_id, { since: since_seq ?? latest_seq, latest_seq });
       return atReply(() => {
+        const refusal = feedRefusal(client, room_id, options.grants);
+        if (refusal !== null) throw refusal;
         if (feed.isOver) throw new RoomtapError("log_busy", "more happened meanwhile than is kept; subscribe again");
         feeds.check(room_id);
         afterReply(() => {

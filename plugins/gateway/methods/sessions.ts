@@ -1,15 +1,8 @@
 import { z } from "zod";
-import {
-  limits,
-  RoomtapError,
-  shownMessage,
-  visibilities,
-  type JsonObject,
-  type ListedSession,
-  type StoredMessage,
-} from "../../../core/index.ts";
-import { attach, liveSession, taken } from "../access.ts";
-import { atReply, defineMethod, type Method } from "../rpc-table.ts";
+import { limits, shownMessage, type JsonObject, type ListedSession, type StoredMessage } from "../../../core/index.ts";
+import { visibilityOf, type Standing } from "../../../rooms/index.ts";
+import { attachOwner, canSee, listedLive, liveSession, mayUse, taken } from "../access.ts";
+import { atReply, defineMethod, type Calling, type Method } from "../rpc-table.ts";
 
 const sessionId = z.string().min(1).max(512);
 
@@ -55,11 +48,9 @@ export const sessionMethods: readonly Method[] = [
     }),
     result: z.looseObject({ session_id: z.string(), stored_session_id: z.string(), role: z.literal("owner") }),
     errors: ["invalid_visibility", "too_many_sessions", "agent_unavailable"],
-    handler: async ({ visibility: word, messages, ...given }, { client, host, afterReply }) => {
-      const visibility = visibilities.find((each) => each === word);
-      if (visibility === undefined) {
-        throw new RoomtapError("invalid_visibility", `visibility: expected one of ${visibilities.join(", ")}`);
-      }
+    handler: async ({ visibility: word, messages, ...given }, call) => {
+      const { client, host, afterReply } = call;
+      const visibility = visibilityOf(word);
       const owner = { client_id: client.origin, principal: client.principal };
       const live = taken(
         await host.sessions.create({ ...given, messages: messages as StoredMessage[], visibility, owner }),
@@ -67,7 +58,7 @@ export const sessionMethods: readonly Method[] = [
       const kept = await live.history({ limit: limits.maxSnapshotMessages, maxBytes: limits.maxSnapshotBytes });
       return atReply(() => {
         const { session, record } = live;
-        attach(host, client, session);
+        attachOwner(live, call);
         afterReply(() => host.delivery.present(client, session));
         return {
           session_id: session.runtimeId,
@@ -86,11 +77,14 @@ export const sessionMethods: readonly Method[] = [
     summary: "Closes a session: its turn is interrupted, what waits runs when it is resumed.",
     params: z.object({ session_id: sessionId }),
     result: z.object({ closed: z.boolean(), left: z.literal(true).optional() }),
-    handler: ({ session_id }, { host, afterReply }) => {
+    errors: ["not_owner"],
+    handler: ({ session_id }, call) => {
+      const { host } = call;
       const live = host.sessions.byRuntimeId(session_id);
-      if (live === undefined) return { closed: false };
+      if (live === undefined || !canSee(live.session, call)) return { closed: false };
+      mayUse(live.session, "manage", call);
       // In effect at once; that its turn has ended may take the runner's grace.
-      afterReply(() => void host.sessions.close(live, "owner_left"));
+      call.afterReply(() => void host.sessions.close(live, "owner_left"));
       return { closed: true, left: true as const };
     },
   }),
@@ -103,11 +97,14 @@ export const sessionMethods: readonly Method[] = [
       before: z.int().min(0).optional(),
     }),
     result: z.object({ count: z.number(), messages: z.array(messageSchema), messages_omitted: z.number() }),
-    errors: ["unknown_session", "result_too_large"],
+    errors: ["unknown_session", "not_attached", "result_too_large"],
     handler: async ({ session_id, limit, before }, call) => {
-      const live = liveSession(session_id, call);
+      const live = liveSession(session_id, "watch", call);
       const { messages, first } = await live.history({ before, limit, maxBytes: limits.maxSnapshotBytes });
-      return { count: messages.length, messages: messages.map(shown), messages_omitted: first };
+      return atReply(() => {
+        mayUse(live.session, "watch", call);
+        return { count: messages.length, messages: messages.map(shown), messages_omitted: first };
+      });
     },
   }),
   defineMethod({
@@ -120,9 +117,9 @@ export const sessionMethods: readonly Method[] = [
       turn_started_at: z.number().nullable(),
       queued: z.number(),
     }),
-    errors: ["unknown_session"],
+    errors: ["unknown_session", "not_attached"],
     handler: ({ session_id }, call) => {
-      const { status, turnId, turnStartedAt, record } = liveSession(session_id, call);
+      const { status, turnId, turnStartedAt, record } = liveSession(session_id, "watch", call);
       return { status, running: turnId !== null, turn_started_at: turnStartedAt, queued: record.queue.length };
     },
   }),
@@ -131,9 +128,9 @@ export const sessionMethods: readonly Method[] = [
     summary: "Figures of the session's turns since it was opened; null while none reported any.",
     params: z.object({ session_id: sessionId }),
     result: z.object({ usage: z.record(z.string(), z.number()).nullable() }),
-    errors: ["unknown_session"],
+    errors: ["unknown_session", "not_attached"],
     handler: ({ session_id }, call) => {
-      const { usage } = liveSession(session_id, call);
+      const { usage } = liveSession(session_id, "watch", call);
       return { usage: usage === null ? null : { ...usage } };
     },
   }),
@@ -142,9 +139,9 @@ export const sessionMethods: readonly Method[] = [
     summary: "Reads a session's title, or gives it another one.",
     params: z.object({ session_id: sessionId, title: z.string().optional() }),
     result: z.object({ title: z.string().nullable() }),
-    errors: ["unknown_session"],
+    errors: ["unknown_session", "not_attached", "not_owner"],
     handler: async ({ session_id, title }, call) => {
-      const live = liveSession(session_id, call);
+      const live = liveSession(session_id, title === undefined ? "watch" : "retitle", call);
       if (title === undefined) return { title: live.record.title };
       const { result, begin } = await live.setTitle(title);
       call.afterReply(begin);
@@ -153,22 +150,28 @@ export const sessionMethods: readonly Method[] = [
   }),
   defineMethod({
     name: "session.list",
-    summary: "Stored sessions, the last active first.",
+    summary:
+      "Sessions that the caller may see, the last active first: its own, and those of others while they are open.",
     params: z.object(page),
     result: listSchema,
-    handler: async (asked, { host }) => {
-      const { sessions, next_offset } = await host.sessions.list(asked);
-      return { sessions: sessions.map(listed), next_offset };
+    handler: async (asked, call) => {
+      const { client, host } = call;
+      const others = listedLive(call).map(({ record }) => record.session_id);
+      const of = client.holds("admin") ? undefined : { principal: client.principal, others };
+      const { sessions, next_offset } = await host.sessions.list({ ...asked, of });
+      return { sessions: sessions.map((each) => listed(each, call)), next_offset };
     },
   }),
   defineMethod({
     name: "session.active_list",
-    summary: "Open sessions, the one used last first.",
+    summary: "Open sessions that the caller may see, the one used last first.",
     params: z.object(page),
     result: listSchema,
-    handler: ({ limit, offset }, { host }) => {
-      const live = host.sessions.live.toReversed();
-      const sessions = live.slice(offset, offset + limit).map((each) => listed({ record: each.record, live: each }));
+    handler: ({ limit, offset }, call) => {
+      const live = listedLive(call).toReversed();
+      const sessions = live
+        .slice(offset, offset + limit)
+        .map((each) => listed({ record: each.record, live: each }, call));
       return { sessions, next_offset: offset + limit < live.length ? offset + limit : null };
     },
   }),
@@ -179,7 +182,16 @@ function shown(message: StoredMessage): JsonObject & { role: string; text: strin
   return { role: String(role), text: String(text), ...rest };
 }
 
-function listed({ record, live }: ListedSession): JsonObject & { id: string } {
+/** What the caller is in a session, open or not; undefined: it is not attached. */
+function roleIn({ record, live }: ListedSession, { client, host }: Calling): Standing | undefined {
+  if (record.owner.principal === client.principal) return "owner";
+  const standing = live === undefined ? "none" : host.seated.standing(live.session, host.callerOf(client));
+  return standing === "none" ? undefined : standing;
+}
+
+function listed(session: ListedSession, calling: Calling): JsonObject & { id: string } {
+  const { record, live } = session;
+  const role = roleIn(session, calling);
   const { session_id, title, preview, message_count, created_at, visibility } = record;
   return {
     id: session_id,
@@ -189,6 +201,6 @@ function listed({ record, live }: ListedSession): JsonObject & { id: string } {
     started_at: created_at,
     ...(live === undefined ? {} : { resolved_id: live.session.runtimeId }),
     visibility,
-    role: "owner",
+    ...(role === undefined ? {} : { role }),
   };
 }

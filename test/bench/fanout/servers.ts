@@ -62,6 +62,8 @@ export async function openRoomtap(): Promise<Roomtap> {
     clock: systemClock,
     ids: systemIds,
     report: () => undefined,
+    audit: () => undefined,
+    changed: () => undefined,
     redactor: createRedactor(),
     epoch: "bench",
     arrived: (client) => {
@@ -69,7 +71,7 @@ export async function openRoomtap(): Promise<Roomtap> {
       if (welcoming !== null) fanOut.attach(client, welcoming);
       clients.push(client);
     },
-    left: (client) => fanOut.disconnect(client),
+    left: (client) => fanOut.disconnect(client).map((session) => ({ session, role: "owner" as const })),
     owns: () => false,
     answered: () => undefined,
   };

@@ -110,6 +110,23 @@ describe("a room", () => {
     expect(wire.gateway.socket.calls("rooms.subscribe")).toEqual([]);
   });
 
+  it("goes on with what it may, or ends, when the server ends the subscription", async () => {
+    const wire = await followed(reply([row(1)]), { since_seq: 0 });
+    wire.gateway.answers["rooms.subscribe"] = () => reply([row(2)]);
+    const ended = { room_id: "r1", subscription_id: "sub", reason: "rights_changed" };
+    wire.gateway.socket.event("room.unsubscribed", { payload: { ...ended, room_id: "r2" } });
+    wire.gateway.socket.event("room.unsubscribed", { payload: ended });
+    await settled();
+    expect(wire.told).toEqual(["state", 1, "state", 2]);
+    expect(wire.gateway.socket.calls("rooms.subscribe").at(-1)?.params).toEqual({ room_id: "r1", since_seq: 1 });
+    wire.gateway.answers["rooms.subscribe"] = () => {
+      throw refuse(4130, "unknown_room");
+    };
+    wire.gateway.socket.event("room.unsubscribed", { payload: ended });
+    await settled();
+    expect([wire.told.at(-1), wire.problems.map(({ code }) => code)]).toEqual(["unknown_room", ["room_ended"]]);
+  });
+
   it("that cannot be followed rejects, and is not tried again", async () => {
     const wire = await connectedClient({
       "rooms.subscribe": () => {

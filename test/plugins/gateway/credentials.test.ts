@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  checkBind,
-  oneToken,
-  presentedCredential,
-  weaknessOf,
-  type UpgradeHead,
-} from "../../../plugins/gateway/credentials.ts";
+import { presentedCredential, weaknessOf, type UpgradeHead } from "../../../plugins/gateway/credentials.ts";
 
 function shown(head: { query?: string; authorization?: string; protocols?: string; proxy?: true }): unknown {
   const { query = "", authorization, protocols, proxy } = head;
@@ -48,23 +42,7 @@ describe("the credential of an upgrade", () => {
   });
 });
 
-describe("the one token", () => {
-  it("lets in who shows it, and names nobody else", () => {
-    const authenticate = oneToken("a-good-token-0123");
-    const local = {
-      principal: "local",
-      scopes: ["read", "write", "approvals", "admin"],
-      grants: ["reasoning", "full"],
-    };
-    expect(authenticate({ kind: "token", value: "a-good-token-0123" })).toEqual({
-      ...local,
-      generation: expect.stringMatching(/^[0-9a-f]{16}$/),
-    });
-    expect(authenticate({ kind: "token", value: "a-good-token-0124" })).toBe("token_mismatch");
-    expect(authenticate({ kind: "token", value: "" })).toBe("token_mismatch");
-    expect(authenticate({ kind: "ticket", value: "a-good-token-0123" })).toBe("ticket_invalid");
-  });
-
+describe("a token", () => {
   it.each([
     ["x".repeat(15) + "y", null],
     ["0123456789abcde", "it has fewer than 16 characters"],
@@ -74,17 +52,5 @@ describe("the one token", () => {
     ["<paste your token here>", "it is a place-holder that nobody filled in"],
   ])("%s is weak because: %s", (value, why) => {
     expect(weaknessOf(value)).toBe(why);
-  });
-
-  it("opens no bind to others that only looks protected", () => {
-    const strong = "0123456789abcdef";
-    const refusal = expect.objectContaining({ code: "invalid_config" });
-    expect(() => checkBind({ host: "0.0.0.0", token: "test", allowedOrigins: [] })).toThrow(refusal);
-    expect(() => checkBind({ host: "0.0.0.0", token: strong, allowedOrigins: undefined })).toThrow(refusal);
-    expect(checkBind({ host: "0.0.0.0", token: strong, allowedOrigins: [] })).toBeNull();
-    expect(checkBind({ host: "127.0.0.1", token: strong, allowedOrigins: undefined })).toBeNull();
-    expect(checkBind({ host: "127.0.0.1", token: "test", allowedOrigins: undefined })).toBe(
-      "the gateway's token is weak: it is a common word",
-    );
   });
 });

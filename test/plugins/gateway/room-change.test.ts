@@ -9,7 +9,7 @@ import { roomId } from "../../../plugins/gateway/methods/room-shapes.ts";
 import { RoomSubscriptions } from "../../../plugins/gateway/room-subscriptions.ts";
 import { memberChange, openFeed } from "../../support/fake-feed.ts";
 
-const client = { scopes: new Set(["admin"]), holds: () => true } as unknown as Client;
+const client = { principal: "local", scopes: new Set(["admin"]), holds: () => true } as unknown as Client;
 
 /** A host of which a change of a room needs no more. */
 function hostWith(more: Partial<GatewayHost> = {}) {

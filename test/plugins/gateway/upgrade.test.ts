@@ -141,10 +141,30 @@ describe("an upgrade that is refused", () => {
     expect(socket.frames).toEqual([]);
   });
 
+  it.each([
+    ["Authorization: Bearer a", "credential_ambiguous"],
+    ["Host: 127.0.0.1", "host_not_allowed"],
+    ["Origin: http://127.0.0.1", "origin_not_allowed"],
+  ])("is refused when %s stands there twice", async (header, reason) => {
+    const { port } = await openGateway();
+    const socket = dial({ port, host: "127.0.0.1" });
+    onTestFinished(() => void socket.destroy());
+    const once = header.startsWith("Host") ? [] : [header];
+    socket.write([...upgradeOf("/api/ws", [...once, header]), "", ""].join("\r\n"));
+    let told = "";
+    for await (const data of socket) {
+      told += (data as Buffer).toString();
+      if (told.includes(reason)) break;
+    }
+    expect(told).toContain(reason);
+  });
+
   it("is told 404 for another path and 400 for a malformed one", async () => {
     const { port } = await openGateway();
     expect(await statusLine(port, upgradeOf("/api/other"))).toBe("HTTP/1.1 404 Not Found");
-    expect(await statusLine(port, upgradeOf("/api/ws/"))).toBe("HTTP/1.1 404 Not Found");
+    for (const path of ["/api/ws/", "/api\\ws", "/api/../api/ws", "/api/./ws", "/api/%77s"]) {
+      expect(await statusLine(port, upgradeOf(path))).toBe("HTTP/1.1 404 Not Found");
+    }
     const [request = "", ...headers] = upgradeOf("/api/ws");
     const noKey = headers.filter((header) => !header.startsWith("Sec-WebSocket-Key"));
     expect(await statusLine(port, [request, ...noKey])).toBe("HTTP/1.1 400 Bad Request");
@@ -207,6 +227,22 @@ describe("a gateway on somebody else's server", () => {
     expect(host.clients).toHaveLength(1);
     socket.ws.close();
     await socket.closed;
+  });
+
+  it("leaves a server that listens anew where others can reach it", async () => {
+    const { gateway, host } = await openGateway();
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const own = server.listenerCount("listening");
+    gateway.attach(server);
+    server.close();
+    await once(server, "close");
+    server.listen(0, "0.0.0.0");
+    await once(server, "listening");
+    expect([server.listenerCount("upgrade"), server.listenerCount("listening")]).toEqual([0, own]);
+    expect(host.notices.map(({ code }) => code)).toEqual(["invalid_config"]);
   });
 
   it("leaves a server that others can reach when it names no origins", async () => {
