@@ -74,19 +74,20 @@ export class Link implements Outlet {
   }
 
   write(pieces: readonly Uint8Array[], done: () => void): void {
-    const last = pieces.length - 1;
-    if (this.#ws.readyState !== Socket.OPEN || last < 0) {
+    const last = pieces.at(-1);
+    if (this.#ws.readyState !== Socket.OPEN || last === undefined) {
       done();
       return;
     }
+    const socket = this.#socket;
     // One piece alone is the common case, and a cork would cost a fifth of all deliveries.
-    if (last > 0) this.#socket.cork();
-    for (const [index, piece] of pieces.entries()) {
-      // A write that failed ends the socket, which is heard of as its end.
-      if (index === last) this.#socket.write(piece, () => done());
-      else this.#socket.write(piece);
-    }
-    if (last > 0) this.#socket.uncork();
+    if (pieces.length > 1) socket.cork();
+    for (const piece of pieces) socket.write(piece);
+    if (pieces.length > 1) socket.uncork();
+    // Most often the system has taken all of it by now; only else is there something to wait for. A write that failed ends
+    // the socket, which is heard of as its end.
+    if (socket.writableLength === 0) done();
+    else socket.write("", done);
   }
 
   /** Without effect on a link that closes already: the first cause stands. */
