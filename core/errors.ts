@@ -60,6 +60,12 @@ export function reportLater(report: Report, clock: Clock): Report {
   };
 }
 
+/** Whether it is trouble of a store that may go by itself: the same step may be tried again later. */
+export function isPassing(fault: unknown): fault is RoomtapError {
+  if (!(fault instanceof RoomtapError)) return false;
+  return ["log_busy", "log_full", "log_read_only", "log_unavailable"].includes(fault.code);
+}
+
 /** The text of anything thrown, for a message. Never throws. */
 export function messageOf(fault: unknown): string {
   try {

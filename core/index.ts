@@ -61,6 +61,7 @@ export { cutPayload, envelopeBytes, estimateBytes, type CutPayload } from "./cut
 export { createEmitter, type Emitter } from "./emitter.ts";
 export {
   errorTable,
+  isPassing,
   messageOf,
   reportLater,
   RoomtapError,

@@ -1,7 +1,7 @@
 import type { TurnSettled } from "./activity.ts";
 import type { Agent } from "./agent.ts";
 import type { Clock, IdSource } from "./clock.ts";
-import { messageOf, RoomtapError, type Report } from "./errors.ts";
+import { isPassing, messageOf, RoomtapError, type Report } from "./errors.ts";
 import { limits } from "./options.ts";
 import { entryOfMessage, promptSource } from "./prompt.ts";
 import { answerMessages, promptMessage, withEnd, withStart } from "./session-record.ts";
@@ -240,9 +240,4 @@ export class TurnLine {
 
 function codeOf(fault: unknown): string {
   return fault instanceof RoomtapError ? fault.code : "internal";
-}
-
-/** Whether it is trouble of the store that may go by itself. */
-function isPassing(fault: unknown): boolean {
-  return ["log_busy", "log_full", "log_read_only", "log_unavailable"].includes(codeOf(fault));
 }

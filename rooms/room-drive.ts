@@ -1,4 +1,4 @@
-import { messageOf, RoomtapError } from "../core/index.ts";
+import { isPassing, messageOf, RoomtapError } from "../core/index.ts";
 import { emptyState, type FoldState } from "./fold-state.ts";
 import { loadRoom, type LoadedRoom } from "./load-room.ts";
 import { Pauses } from "./pauses.ts";
@@ -7,7 +7,7 @@ import { abandonOpenAttempts } from "./recovery.ts";
 import { rosterOf, type MemberDefinition } from "./room-definition.ts";
 import type { RoomRecord } from "./room-record.ts";
 import { isRefusal, type Refusal } from "./room-refusal.ts";
-import { isLost, isPassing, maxRetryMs } from "./room-writer.ts";
+import { isLost, maxRetryMs } from "./room-writer.ts";
 import type { HostParts } from "./tenure-parts.ts";
 import { Tenure } from "./tenure.ts";
 

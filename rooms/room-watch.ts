@@ -1,5 +1,6 @@
 import {
   createEmitter,
+  isPassing,
   limits,
   messageOf,
   RoomtapError,
@@ -14,7 +15,7 @@ import { changedMessages, messagesOfRow, type RoomChange, type RoomMessage } fro
 import type { RoomDrive } from "./room-drive.ts";
 import type { RoomLook } from "./room-look.ts";
 import type { RoomView } from "./room-view.ts";
-import { isPassing, maxRetryMs } from "./room-writer.ts";
+import { maxRetryMs } from "./room-writer.ts";
 import type { HostParts } from "./tenure-parts.ts";
 
 /** Rows read in one go: they are masked before they are told. */

@@ -1,4 +1,4 @@
-import { RoomtapError, type Coordinates, type TurnSettled } from "../core/index.ts";
+import { isPassing, RoomtapError, type Coordinates, type TurnSettled } from "../core/index.ts";
 import type { FoldState } from "./fold-state.ts";
 import type { RoomFold } from "./fold.ts";
 import type { DueRow } from "./inbox-row.ts";
@@ -159,12 +159,6 @@ export class RoomWriter {
     this.#logHash = rows.at(-1)?.hash ?? this.#logHash;
     return rows.at(-1);
   }
-}
-
-/** Whether it is trouble of the database that may go by itself. */
-export function isPassing(fault: unknown): fault is RoomtapError {
-  if (!(fault instanceof RoomtapError)) return false;
-  return ["log_busy", "log_full", "log_read_only", "log_unavailable"].includes(fault.code);
 }
 
 /** Whether the write came too late: the room is somebody else's. */

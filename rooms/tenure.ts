@@ -1,4 +1,4 @@
-import { messageOf, RoomtapError, type Attempt, type TurnSettled, type Undo } from "../core/index.ts";
+import { isPassing, messageOf, RoomtapError, type Attempt, type TurnSettled, type Undo } from "../core/index.ts";
 import type { Place } from "./admission.ts";
 import { AttemptRun, runInLane } from "./attempt-run.ts";
 import { CheckpointWriter } from "./checkpoint-writer.ts";
@@ -10,7 +10,7 @@ import { Pauses } from "./pauses.ts";
 import type { PlannedStart } from "./plan.ts";
 import { planOf, type RoomLook } from "./room-look.ts";
 import type { PlanInput } from "./room-reader.ts";
-import { isLost, isPassing, maxRetryMs, RoomWriter, type JudgedEnd } from "./room-writer.ts";
+import { isLost, maxRetryMs, RoomWriter, type JudgedEnd } from "./room-writer.ts";
 import { StartWaits } from "./start-waits.ts";
 import type { HostParts, TenureParts } from "./tenure-parts.ts";
 import type { Transcript } from "./transcript.ts";
