@@ -8,7 +8,7 @@ import {
   tailCommand,
   type RemoteOptions,
 } from "../../../plugins/index.ts";
-import { createClient, type Resync } from "../../../plugins/client/index.ts";
+import { createClient, type Client, type Resync } from "../../../plugins/client/index.ts";
 import { collectedOutput } from "../../support/collected-output.ts";
 import { HermesClient } from "../../support/hermes-client.ts";
 import { realClient, realHermes, realServer, type RealClient } from "../../support/real-client.ts";
@@ -57,6 +57,7 @@ describe("a client of the gateway", () => {
     const { origin } = real.client;
     await real.client.submit({ session_id: id, text: "hello" });
     const { turn, end } = await server.runner.turn(0);
+    const waiting = comesToWait(real.client);
     for (const text of ["a", "b", "c", "d"]) {
       turn.emit({ type: "message.delta", payload: { text } });
       if (text === "b") {
@@ -64,7 +65,7 @@ describe("a client of the gateway", () => {
         real.drop();
       }
     }
-    await until(() => real.client.state === "waiting");
+    await waiting;
     end({ status: "completed" });
     await until(() => texts.join("") === "abcd");
     await until(() => real.client.origin !== null);
@@ -117,8 +118,9 @@ describe("a client of the gateway", () => {
     const { turn, end } = await server.runner.turn(0);
     const asked = turn.ask({ method: "clarify", params: { question: "Deploy?" } });
     await until(() => calls.length === 1);
+    const waiting = comesToWait(real.client);
     real.drop();
-    await until(() => real.client.state === "waiting");
+    await waiting;
     await until(() => real.client.origin !== null);
     answer({ answer: "yes" });
     expect(await asked).toMatchObject({ outcome: "answered" });
@@ -158,8 +160,9 @@ describe("a room over the gateway", () => {
     await real.client.post({ room_id: "r1", text: "hello" });
     const { turn, end } = await server.runner.turn(0);
     await until(() => kinds.includes("turn.started"));
+    const waiting = comesToWait(real.client);
     real.drop();
-    await until(() => real.client.state === "waiting");
+    await waiting;
     turn.emit({ type: "tool.start", payload: { tool_id: "c1", name: "read" } });
     end({ status: "completed" });
     await until(() => rows.length === 2);
@@ -238,3 +241,12 @@ describe("the commands over the gateway", () => {
     expect(raw.lines).toEqual(['{"ok":true}']);
   });
 });
+
+/** Told by the client itself: it may wait for less than a turn of the event loop. */
+async function comesToWait(client: Client): Promise<void> {
+  await new Promise<void>((resolve) => {
+    client.onState((state) => {
+      if (state === "waiting") resolve();
+    });
+  });
+}
