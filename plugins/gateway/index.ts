@@ -28,6 +28,7 @@ export {
   type MethodDefinition,
 } from "./rpc-table.ts";
 export { rpcNumber, type RpcError } from "./rpc-errors.ts";
+export { schemaCommands } from "./schema-command.ts";
 export { jsonSchemaOf, openRpcOf } from "./schema.ts";
 export type { JwksConfig } from "./jwt-config.ts";
 export type { Who as GatewayWho } from "./reception.ts";
