@@ -4,6 +4,7 @@ import {
   hostDefaults,
   SessionHost,
   RoomtapError,
+  Signal,
   systemClock,
   systemIds,
   Tap,
@@ -24,6 +25,7 @@ import {
   gatewayTable,
   HostOfGateways,
   maskedReport,
+  OpenGateways,
   parseAuth,
   parseRunnerConfig,
   PluginHost,
@@ -39,7 +41,9 @@ import {
   type GatewayOptions,
   type Logger,
   type MemberConfig,
+  type PluginControl,
   type PluginEntry,
+  type PluginHostOptions,
   type RoomConfig,
   type RunnerConfig,
   type Runners,
@@ -87,7 +91,10 @@ export interface RoomtapOptions {
    * Approvals of sessions outside rooms always wait.
    */
   readonly approve?: ApprovePolicy | undefined;
-  /** Loaded before the first turn can start, in this order. */
+  /**
+   * Loaded before the first turn can start, each behind those it depends on, else in this order. A text is the path of a
+   * plugin.
+   */
   readonly plugins?: readonly PluginEntry[] | undefined;
   /** Literals to mask everywhere, 9 to 4,096 characters each, beside those of the agents' environments. */
   readonly secrets?: readonly string[] | undefined;
@@ -151,6 +158,8 @@ export interface Roomtap extends AsyncDisposable {
      */
     answer(id: string, choice: string, by?: string | null): AnswerResult;
   };
+  /** What is loaded, and how it fares; turns plugins off and on again. */
+  readonly plugins: PluginControl;
   /** Sessions outside rooms: chats with one agent each. Their turns are no activity of any room. */
   readonly sessions: SessionHost;
   /** Who may watch and drive sessions of others, and who does. */
@@ -208,13 +217,20 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   closings.push(() => log.close());
   const runners = createRunners({ clock, report });
   closings.push(() => runners.close());
-  const plugins = new PluginHost({ observers, clock, report, logger: options.logger });
+  const { plugins, openRooms } = pluginsOf({
+    observers,
+    clock,
+    report,
+    logger: options.logger,
+    requests: tap.requests,
+  });
+  closings.push(async () => openRooms(null));
   closings.push(() => plugins.close());
   closings.push(() => drain(observers, report));
   // What clients are still told, of turns that are stopped, they are told before they are sent away.
-  const gateways = new Gateways();
+  const gateways = new OpenGateways();
   closings.push(() => gateways.close());
-  for (const entry of options.plugins ?? []) await plugins.load(entry);
+  await plugins.loadAll(options.plugins ?? []);
   const agents = agentsOf(options.agents ?? {}, runners);
   const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
   const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait, busyMode } = options;
@@ -242,26 +258,31 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
     audit: options.logger && auditTo(options.logger, { redactor, now: () => clock.monotonic() }),
   });
   clients.wire = wire;
-  return faceOf({ host, tap, observers, sessions, seated, wire, gateways, closings, auth });
+  openRooms(host);
+  await plugins.ready();
+  return faceOf({ host, tap, observers, plugins, sessions, seated, wire, gateways, closings, auth });
 }
 
-/** The gateways of a host: they are closed together, and none is opened afterwards. */
-class Gateways {
-  readonly #open = new Set<{ close(): unknown }>();
-  #isClosed = false;
-
-  /** @throws RoomtapError `closed` */
-  add<Opened extends { close(): unknown }>(make: () => Opened): Opened {
-    if (this.#isClosed) throw new RoomtapError("closed", "the host is closed");
-    const opened = make();
-    this.#open.add(opened);
-    return opened;
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([...this.#open].map((gateway) => gateway.close()));
-  }
+/** A host of plugins, which may ask for rooms before they are open: they wait until it is known what becomes of them. */
+function pluginsOf(parts: Omit<PluginHostOptions, "rooms">): {
+  readonly plugins: PluginHost;
+  readonly openRooms: (host: RoomHost | null) => void;
+} {
+  const known = new Signal();
+  let rooms: RoomHost | null = null;
+  const plugins = new PluginHost({
+    ...parts,
+    rooms: async () => {
+      await known.fired;
+      if (rooms !== null) return rooms;
+      throw new RoomtapError("closed", "the host was closed before its rooms were open");
+    },
+  });
+  const openRooms = (host: RoomHost | null): void => {
+    rooms ??= host;
+    known.fire();
+  };
+  return { plugins, openRooms };
 }
 
 /**
@@ -287,14 +308,15 @@ function faceOf(parts: {
   readonly host: RoomHost;
   readonly tap: Tap;
   readonly observers: Observers;
+  readonly plugins: PluginControl;
   readonly sessions: SessionHost;
   readonly seated: SeatedSessions;
   readonly wire: HostOfGateways;
-  readonly gateways: Gateways;
+  readonly gateways: OpenGateways;
   readonly closings: readonly Closing[];
   readonly auth: AuthOptions | undefined;
 }): Roomtap {
-  const { host, tap, observers, sessions, seated, wire, gateways, closings, auth } = parts;
+  const { host, tap, observers, plugins, sessions, seated, wire, gateways, closings, auth } = parts;
   let closed: Promise<void> | undefined;
   const close: Roomtap["close"] = async ({ graceMs } = {}) => {
     checkGrace(graceMs);
@@ -311,6 +333,7 @@ function faceOf(parts: {
       open: () => tap.requests.open(),
       answer: (id, choice, by = null) => tap.requests.answer(id, { choice }, by),
     },
+    plugins,
     sessions,
     sharing: new SessionSharing({ sessions, seated }),
     openGateway: (options = {}) =>
@@ -387,32 +410,43 @@ export {
   type EventOf,
 } from "./core/index.ts";
 export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } from "./core/index.ts";
-export type {
-  BatchConsumerOptions,
-  BatchFailures,
-  BatchHandler,
-  BatchOutcome,
-  ConsumerOptions,
-  ConsumerSettings,
-  ConsumerStats,
-  EventConsumerOptions,
-  Grant,
-  Handler,
-  PayloadLevel,
-  Subscription,
-} from "./observers/index.ts";
+export type { BatchConsumerOptions, BatchFailures, BatchHandler, BatchOutcome } from "./observers/index.ts";
+export type { ConsumerOptions, ConsumerSettings, ConsumerStats, EventConsumerOptions } from "./observers/index.ts";
+export type { Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
 export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
 export type {
   AnyPlugin,
+  BatchOptions,
   CardsOptions,
+  Command,
   EventFor,
   HandlerOptions,
+  Isolation,
   KindPattern,
   Logger,
+  ManifestInput,
+  Permit,
   Plugin,
+  PluginCaller,
+  PluginCommands,
   PluginContext,
+  PluginControl,
   PluginEntry,
+  PluginGrant,
+  PluginInfo,
+  PluginObjectEntry,
+  PluginPathEntry,
+  PluginRequests,
+  PluginRooms,
+  PluginRoutes,
+  PluginState,
+  PluginStorage,
   PrinterOptions,
+  RoomSummary,
+  RouteOptions,
+  RouteRequest,
+  RouteResponse,
+  RowPage,
   StandardResult,
   StandardSchema,
 } from "./plugins/index.ts";
