@@ -215,8 +215,9 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const gateways = new Gateways();
   closings.push(() => gateways.close());
   for (const entry of options.plugins ?? []) await plugins.load(entry);
-  const agents = agentsOf(options.agents ?? {}, runners);
-  const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
+  const agents = await agentsOf(options.agents ?? {}, runners);
+  const rooms: RoomDefinition[] = [];
+  for (const [index, room] of options.rooms.entries()) rooms.push(await definitionOf(room, `rooms[${index}]`, runners));
   const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait, busyMode } = options;
   const bounds = { stopGraceMs, turnDeadlineMs };
   const parts = { tap, clock, ids, report };
@@ -343,28 +344,33 @@ async function drain(observers: Observers, report: Report): Promise<void> {
   report({ code: "undelivered", message: `${undelivered} events were not delivered before closing${handlers}` });
 }
 
-/** Agents by id, with their runners. */
-function agentsOf(agents: NonNullable<RoomtapOptions["agents"]>, runners: Runners): ReadonlyMap<string, Runner> {
-  return new Map(
-    Object.entries(agents).map(([agentId, agent]) => [
-      agentId,
-      "run" in agent ? agent : runners.of(parseRunnerConfig(agent, `agents.${agentId}`)),
-    ]),
-  );
+/** The runner of a config, or the embedder's own. @param where it stands in the options, for the message of an error */
+async function runnerOf(given: RunnerConfig | Runner, where: string, runners: Runners): Promise<Runner> {
+  return "run" in given ? given : runners.of(parseRunnerConfig(given, where), where);
+}
+
+/** Agents by id, with their runners. One after the other: what fails leaves nothing behind that is still being opened. */
+async function agentsOf(
+  given: NonNullable<RoomtapOptions["agents"]>,
+  runners: Runners,
+): Promise<ReadonlyMap<string, Runner>> {
+  const agents = new Map<string, Runner>();
+  for (const [id, agent] of Object.entries(given)) agents.set(id, await runnerOf(agent, `agents.${id}`, runners));
+  return agents;
 }
 
 /** @param path where the room stands in the options, for the message of an error */
-function definitionOf({ members, ...room }: RoomtapRoom, path: string, runners: Runners): RoomDefinition {
-  return {
-    ...room,
-    members: members.map(({ runner = null, ...member }, index) => ({
-      ...member,
-      runner:
-        runner === null || "run" in runner
-          ? runner
-          : runners.of(parseRunnerConfig(runner, `${path}.members[${index}].runner`)),
-    })),
-  };
+async function definitionOf(
+  { members: given, ...room }: RoomtapRoom,
+  path: string,
+  runners: Runners,
+): Promise<RoomDefinition> {
+  const members: RoomDefinition["members"][number][] = [];
+  for (const [index, { runner = null, ...member }] of given.entries()) {
+    const where = `${path}.members[${index}].runner`;
+    members.push({ ...member, runner: runner === null ? null : await runnerOf(runner, where, runners) });
+  }
+  return { ...room, members };
 }
 
 /** Before anything is closed: half a closing would leave turns open. */
@@ -404,7 +410,7 @@ export type {
   StandardSchema,
 } from "./plugins/index.ts";
 
-// Agents: what a runner is handed and gives back, and the two that are built in.
+// Agents: what a runner is handed and gives back, and those that are built in.
 export type {
   Answered,
   AnswerResult,
@@ -421,10 +427,12 @@ export type {
   TurnMember,
   WriteResult,
 } from "./core/index.ts";
-export { createAcpRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
+export { createAcpRunner, createProcessRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
 export type {
   AcpConfig,
   AcpOptions,
+  ModuleConfig,
+  ProcessOptions,
   RunnerConfig,
   Script,
   ScriptedConfig,
