@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { busyModes, isId, RoomtapError } from "../core/index.ts";
 import { policySchema } from "../rooms/index.ts";
-import { shown } from "./entry.ts";
+import { pluginGrants } from "./permit.ts";
 import { firstProblem } from "./runners/index.ts";
+import { shown } from "./shown.ts";
 
 /** Says of a value that does not fit what was expected and what was found. */
 function expected(what: string): { readonly error: (issue: { readonly input?: unknown }) => string } {
@@ -73,23 +74,46 @@ const roomSchema = z.strictObject(
 
 const isBarePlugin = (entry: unknown): boolean => typeof entry === "object" && entry !== null && "setup" in entry;
 
+const grants = z
+  .array(
+    z.enum(pluginGrants, {
+      error: ({ input }) => `no such word ${shown(input)}; known: ${pluginGrants.join(", ")}`,
+    }),
+    expected("a list"),
+  )
+  .optional();
+
+const objectEntrySchema = z.strictObject(
+  {
+    plugin: z.custom((plugin) => plugin !== undefined, expected("a plugin")),
+    config: z.unknown().optional(),
+    grants,
+  },
+  expected("an entry: { plugin, config?, grants? }"),
+);
+
+/** A plugin that is loaded from a file, as options and configs name it. */
+export const pathEntrySchema = z.strictObject(
+  {
+    path: z.string(expected("a path")).min(1, expected("a path")),
+    config: z.unknown().optional(),
+    grants,
+    isolation: z.enum(["inline", "worker"], expected('"inline", "worker" or nothing')).optional(),
+    enabled: z.boolean(expected("true or false")).optional(),
+  },
+  expected("an entry: { path, config?, grants?, isolation?, enabled? }"),
+);
+
 const pluginSchema = z
   .custom((entry) => !isBarePlugin(entry), { error: "expected an entry, got a bare plugin: write { plugin: ... }" })
-  .pipe(
-    z.strictObject(
-      {
-        plugin: z.custom((plugin) => plugin !== undefined, expected("a plugin")),
-        config: z.unknown().optional(),
-        grants: z
-          .array(
-            z.enum(["reasoning", "approvals", "full"], expected("reasoning, approvals or full")),
-            expected("a list"),
-          )
-          .optional(),
-      },
-      expected("an entry: { plugin, config?, grants? }"),
-    ),
-  );
+  .transform((entry, context) => {
+    if (typeof entry === "string" && entry !== "") return entry;
+    const isPath = typeof entry === "object" && entry !== null && "path" in entry;
+    const parsed = (isPath ? pathEntrySchema : objectEntrySchema).safeParse(entry);
+    if (parsed.success) return entry;
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue } as Parameters<typeof context.addIssue>[0]);
+    return z.NEVER;
+  });
 
 /** What stands there may be a secret: it is not shown. */
 const secretError = {

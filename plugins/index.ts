@@ -1,5 +1,14 @@
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
+export { countOf, listOf, originsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";
+export {
+  defineCommand,
+  jsonOption,
+  type CommandDefinition,
+  type CommandParts,
+  type CommandSpec,
+  type OptionSpec,
+} from "./command.ts";
 export {
   defineConfig,
   parseConfig,
@@ -27,13 +36,16 @@ export {
   questionLine,
   roundsConfig,
   roundsTexts,
+  runningCommands,
   tokenCommand,
+  tokenCommands,
   upCommand,
   upHelp,
   waitLine,
   type CommandHost,
   type ConsoleHost,
   type ConsoleLine,
+  type ConsoleParts,
   type DemoOptions,
   type DemoParts,
   type DemoScene,
@@ -46,7 +58,7 @@ export {
   type UpParts,
 } from "./console/index.ts";
 export { counted } from "./counted.ts";
-export type { PluginEntry } from "./entry.ts";
+export type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 export {
   AtReply,
   atReply,
@@ -59,9 +71,11 @@ export {
   isLoopback,
   jsonSchemaOf,
   noAudit,
+  OpenGateways,
   openRpcOf,
   parseAuth,
   RpcTable,
+  schemaCommands,
   scopedFanOut,
   StdioGateway,
   WebSocket,
@@ -94,7 +108,13 @@ export {
   type TokenConfig,
   type TransportHost,
 } from "./gateway/index.ts";
+export { openAgents, openRoomRunners, type GivenRoom, type GivenRunner } from "./given-runners.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
+export type { ManifestInput } from "./manifest.ts";
+export { packageVersion } from "./package-version.ts";
+export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
+export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
+export type { KeyValues } from "./plugin-store.ts";
 export { checkHostOptions } from "./host-options.ts";
 export {
   announceServer,
@@ -102,12 +122,14 @@ export {
   answerHelp,
   findServers,
   logCommand,
+  lookCommands,
   rawCommand,
   replayCommand,
   requestsCommand,
   roomsCommand,
   runtimeFolder,
   sendCommand,
+  serverCommands,
   tailCommand,
   tailHelp,
   verifyCommand,
@@ -118,6 +140,7 @@ export {
   type LookOptions,
   type RawOptions,
   type RemoteOptions,
+  type RemoteParts,
   type ReplayOptions,
   type SendOptions,
   type TailOptions,
@@ -130,10 +153,23 @@ export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
 export {
   definePlugin,
   type AnyPlugin,
+  type BatchOptions,
+  type Command,
   type HandlerOptions,
   type Logger,
   type Plugin,
+  type PluginCaller,
+  type PluginCommands,
   type PluginContext,
+  type PluginRequests,
+  type PluginRooms,
+  type PluginRoutes,
+  type PluginStorage,
+  type RoomSummary,
+  type RouteOptions,
+  type RouteRequest,
+  type RouteResponse,
+  type RowPage,
   type StandardResult,
   type StandardSchema,
 } from "./plugin.ts";

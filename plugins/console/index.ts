@@ -1,5 +1,6 @@
 export { carryOut, type ConsoleHost } from "./carry-out.ts";
 export type { CommandHost, HostRun, RunHost } from "./command-host.ts";
+export { runningCommands, tokenCommands, type ConsoleParts } from "./console-commands.ts";
 export { demoConfig, demoRoomId, demoScenes, demoText, roundsConfig, roundsTexts, type DemoScene } from "./demo.ts";
 export { demoCommand, type DemoOptions, type DemoParts } from "./demo-command.ts";
 export { databaseFile } from "./database-file.ts";

@@ -23,13 +23,11 @@ const usage = {
 const commands = Object.values(usage).join(", ");
 
 /** What `roomtap up --help` says below its options. */
-export const upHelp = `
-Lines on stdin: TEXT is a post (//TEXT one that begins with a slash), or it is a command:
+export const upHelp = `Lines on stdin: TEXT is a post (//TEXT one that begins with a slash), or it is a command:
   ${commands}
 With several rooms a line begins with #ROOM. What clients of --port must show is the environment's ROOMTAP_TOKEN, of at
 least 16 characters; without it a token is made at each start.
-
-Example: echo '@planner hello' | roomtap up --config rooms.json`;
+With --config, SIGHUP reads who may connect from it again.`;
 
 type Command = keyof typeof usage;
 

@@ -28,9 +28,11 @@ export {
   type MethodDefinition,
 } from "./rpc-table.ts";
 export { rpcNumber, type RpcError } from "./rpc-errors.ts";
+export { schemaCommands } from "./schema-command.ts";
 export { jsonSchemaOf, openRpcOf } from "./schema.ts";
 export type { JwksConfig } from "./jwt-config.ts";
 export type { Who as GatewayWho } from "./reception.ts";
 export type { Address, Listening } from "./server.ts";
 export { StdioGateway, type StdioEnd, type StdioParts } from "./stdio.ts";
 export { WebSocket } from "./sockets.ts";
+export { OpenGateways } from "./open-gateways.ts";

@@ -9,7 +9,7 @@ import { isThere, openChild, said, toldRunnerPath } from "../../support/told-run
 
 const hostPath = fileURLToPath(new URL("../../support/agents/child-host.ts", import.meta.url));
 
-describe("a child that dies", () => {
+describe("a child that dies", { timeout: 60_000 }, () => {
   it.each<[string, object[], RegExp]>([
     ["exits", [{ stderr: "out of tokens\n" }, { exit: 9 }], /exited with code 9; its last lines: out of tokens$/],
     ["exits as if all were well", [{ exit: 0 }], /exited with code 0$/],
@@ -79,7 +79,7 @@ describe("a child that dies", () => {
   });
 });
 
-describe("a child that does not end a turn", () => {
+describe("a child that does not end a turn", { timeout: 60_000 }, () => {
   it.each([
     ["is in an endless loop", { loop: true }],
     ["does not heed", { deaf: true }],
@@ -121,7 +121,7 @@ describe("a child that does not end a turn", () => {
   });
 });
 
-describe("a child that has no runner", () => {
+describe("a child that has no runner", { timeout: 60_000 }, () => {
   it.each([
     ["its module is no runner", { options: { load: "throws" } }, /has no runner: .*threw: no model is configured$/],
     ["it exits meanwhile", { options: { load: "exits" } }, /exited with code 3$/],
@@ -159,7 +159,7 @@ describe("a child that has no runner", () => {
   });
 });
 
-describe("closing a runner in a child", () => {
+describe("closing a runner in a child", { timeout: 60_000 }, () => {
   it.each([
     ["closes", "at once", 60_000],
     ["fails at closing", "throws", 60_000],
@@ -192,7 +192,7 @@ describe("closing a runner in a child", () => {
   });
 });
 
-describe("a child whose host is gone", () => {
+describe("a child whose host is gone", { timeout: 60_000 }, () => {
   it.each([
     ["waits", { deaf: true }],
     ["is in an endless loop", { loop: true }],

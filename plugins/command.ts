@@ -1,0 +1,74 @@
+import type { Output } from "./output.ts";
+
+/** One option of a command. */
+export interface OptionSpec {
+  /** As it is typed: `--json`, `--db <file>`. Its value is found under its name in camel case. */
+  readonly flags: string;
+  /** What it does, in the help. */
+  readonly about: string;
+  /**
+   * Reads its value, given those before it when it was repeated.
+   * @throws RoomtapError `invalid_params`, whose message says what was expected
+   */
+  readonly parse?: (value: string, before: unknown) => unknown;
+  /** The words that it takes; default: any. */
+  readonly choices?: readonly string[];
+  /** Its value when it is left away. */
+  readonly fallback?: string | readonly string[];
+  /** Whether the command does nothing without it. */
+  readonly isRequired?: boolean;
+}
+
+/**
+ * A command of `roomtap`, as data: what it is called with, what its help says, and what it does. Parsing, help and the completion
+ * of shells follow from it; an area of commands is a function that gives a list of these.
+ */
+export interface CommandSpec {
+  /** Its name and arguments as they are typed: `tail <room>`, `raw <method> [params]`. */
+  readonly usage: string;
+  /** What it does, in the list of commands. */
+  readonly about: string;
+  readonly options: readonly OptionSpec[];
+  /** What its help says below the options. */
+  readonly help?: string;
+  /** Whole command lines that work, for its help; at least one for what can be run. */
+  readonly examples: readonly string[];
+  /** Commands below it: `token new`. */
+  readonly commands?: readonly CommandSpec[];
+  /** Does it, and gives the status to end with; undefined for a name that only has commands below it. */
+  readonly run?: (flags: object, args: readonly (string | undefined)[]) => Promise<number>;
+}
+
+/** A command whose flags and arguments have types: those of its `options` and its `usage`. */
+export interface CommandDefinition<Flags extends object, Args extends readonly (string | undefined)[]> extends Omit<
+  CommandSpec,
+  "run" | "options"
+> {
+  readonly options?: readonly OptionSpec[];
+  readonly run: (flags: Flags, ...args: Args) => Promise<number>;
+}
+
+/** Gives the spec of a command; whoever parses the command line gives it flags and arguments as it says. */
+export function defineCommand<Flags extends object = object, Args extends readonly (string | undefined)[] = []>({
+  run,
+  options = [],
+  ...spec
+}: CommandDefinition<Flags, Args>): CommandSpec {
+  return { ...spec, options, run: (flags, args) => run(flags as Flags, ...(args as Args)) };
+}
+
+/** What commands work with, whatever they do. */
+export interface CommandParts {
+  /** Data on stdout, notes on stderr. */
+  readonly output: Output;
+  /** The variables of the process. */
+  readonly environment: { readonly [name: string]: string | undefined };
+  /**
+   * Calls `use` with a signal that Ctrl-C, SIGTERM and a reader that goes away abort; its reason is the status to end with.
+   * Without it they end the process at once.
+   */
+  readonly untilStopped: <Value>(use: (stop: AbortSignal) => Promise<Value>) => Promise<Value>;
+}
+
+/** The option of all commands that print data. */
+export const jsonOption: OptionSpec = { flags: "--json", about: "JSON and nothing else" };
