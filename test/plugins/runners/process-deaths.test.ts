@@ -199,15 +199,14 @@ describe("a child whose host is gone", { timeout: 60_000 }, () => {
   ])("ends itself with all it started when the host is killed: it %s", async (_word, step) => {
     const { port, ended } = await watchEnd();
     const other = await watchEnd();
-    const { host, words } = await hostWithChild({ leave: other.port }, { connect: port }, { pid: true }, step);
+    const host = await hostWithChild({ leave: other.port }, { connect: port }, { pid: true }, step);
     host.kill("SIGKILL");
     expect(await Promise.all([ended, other.ended])).toEqual(["gone", "gone"]);
-    await vanished(words);
   });
 
   it("is killed when the host exits", async () => {
     const { port, ended } = await watchEnd();
-    const { host } = await hostWithChild({ connect: port }, { pid: true }, { loop: true });
+    const host = await hostWithChild({ connect: port }, { pid: true }, { loop: true });
     host.stdin.end();
     expect(await ended).toBe("gone");
   });
@@ -215,24 +214,19 @@ describe("a child whose host is gone", { timeout: 60_000 }, () => {
   it("ends an agent of its own that heeds nothing, when the host is killed", async () => {
     const { port, ended } = await watchEnd();
     const config = { kind: "acp", command: process.execPath, args: [toldAgentPath, "stubborn"], process: true };
-    const { host } = await startHost(config, told({ connect: port }, { say: "up" }, { deaf: true }));
+    const host = await startHost(config, told({ connect: port }, { say: "up" }, { deaf: true }));
     host.kill("SIGKILL");
     expect(await ended).toBe("gone");
   });
 });
 
-/** A host in a process of its own whose child takes these steps; `words` is the first that it said. */
+/** A host in a process of its own whose child takes these steps, and has said something. */
 function hostWithChild(...steps: object[]) {
   return startHost({ kind: "module", path: toldRunnerPath, process: true }, told(...steps));
 }
 
 async function startHost(config: object, post: string) {
   const host = spawn(process.execPath, ["--import", "tsx", hostPath, JSON.stringify(config), post]);
-  const [words] = (await once(host.stdout, "data")) as Buffer[];
-  return { host, words: String(words) };
-}
-
-/** Resolves once a process that is no child of this one is gone and reaped by whoever inherited it. */
-async function vanished(pid: string): Promise<void> {
-  while (isThere(pid)) await new Promise<void>((resolve) => void systemClock.after(5, resolve));
+  await once(host.stdout, "data");
+  return host;
 }
