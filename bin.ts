@@ -13,6 +13,7 @@ import {
   printer,
   runningCommands,
   packageVersion,
+  recordCommands,
   runtimeFolder,
   schemaCommands,
   serverCommands,
@@ -112,6 +113,7 @@ function allCommands(): readonly CommandSpec[] {
     ...lookCommands(parts),
     ...schemaCommands({ output, version: packageVersion() }),
     ...serverCommands({ ...parts, WebSocket }),
+    ...recordCommands({ ...parts, WebSocket }),
     ...tokenCommands(parts),
   ];
 }

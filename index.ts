@@ -426,6 +426,11 @@ export type {
   StandardSchema,
 } from "./plugins/index.ts";
 
+// Recording, measuring, tracing.
+export { metrics, otel, parseRecording, readRecording, recorder } from "./plugins/index.ts";
+export type { MetricsConfig, OtelConfig, RecorderConfig, RecorderOptions } from "./plugins/index.ts";
+export type { Recording, RecordingEnd, RecordingHeader, RecordingLoss } from "./plugins/index.ts";
+
 // Agents: what a runner is handed and gives back, and those that are built in.
 export type {
   Answered,

@@ -121,6 +121,8 @@ export const limits = {
   maxStorageKeys: 1_024,
   maxStorageKeyUnits: 256,
   maxStorageBytes: 1_048_576,
+  /** A file of a recording that is read back. A larger one is refused: it is held as a whole. */
+  maxRecordingBytes: 268_435_456,
 
   /** Texts of the log. Bytes of UTF-8. */
   maxPostBytes: 65_536,

@@ -59,6 +59,7 @@ export {
 } from "./console/index.ts";
 export { counted } from "./counted.ts";
 export type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
+export { eventText } from "./event-text.ts";
 export {
   AtReply,
   atReply,
@@ -124,6 +125,8 @@ export {
   logCommand,
   lookCommands,
   rawCommand,
+  recordCommand,
+  recordCommands,
   replayCommand,
   requestsCommand,
   roomsCommand,
@@ -139,15 +142,18 @@ export {
   type LogOptions,
   type LookOptions,
   type RawOptions,
+  type RecordOptions,
   type RemoteOptions,
   type RemoteParts,
   type ReplayOptions,
   type SendOptions,
   type TailOptions,
 } from "./inspector/index.ts";
+export { metrics, type MetricsConfig, type MetricsSettings } from "./metrics/index.ts";
 export { newToken, type NewToken } from "./new-token.ts";
 export { issueText } from "./issue-text.ts";
 export { maskedReport, warningReport } from "./notices.ts";
+export { otel, type OtelConfig, type OtelSettings } from "./otel/index.ts";
 export { StreamOutput, type Output } from "./output.ts";
 export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
 export {
@@ -173,7 +179,19 @@ export {
   type StandardResult,
   type StandardSchema,
 } from "./plugin.ts";
-export { eventText, printer, type PrinterOptions } from "./printer/index.ts";
+export { printer, type PrinterOptions } from "./printer/index.ts";
+export { recorder, type RecorderConfig, type RecorderOptions, type RecorderSettings } from "./recorder/index.ts";
+export { folderPlace, singlePlace, type RecordingFile, type RecordingPlace } from "./recording-files.ts";
+export { RecordingWriter, type RecordingOptions } from "./recording-writer.ts";
+export {
+  parseRecording,
+  readRecording,
+  recordingVersion,
+  type Recording,
+  type RecordingEnd,
+  type RecordingHeader,
+  type RecordingLoss,
+} from "./recording.ts";
 export {
   acpDefaults,
   acpExampleAgent,
@@ -200,3 +218,4 @@ export {
   type Step,
 } from "./runners/index.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";
+export { tokensOf, tokenTypes, type TokenType } from "./usage-tokens.ts";

@@ -1,6 +1,7 @@
 export { answerCommand, type AnswerOptions } from "./commands/answer.ts";
 export { logCommand, type LogOptions } from "./commands/log.ts";
 export { rawCommand, type RawOptions } from "./commands/raw.ts";
+export { recordCommand, type RecordOptions } from "./commands/record.ts";
 export { replayCommand, type ReplayOptions } from "./commands/replay.ts";
 export { requestsCommand } from "./commands/requests.ts";
 export { roomsCommand } from "./commands/rooms.ts";
@@ -11,6 +12,7 @@ export { answerHelp, tailHelp } from "./help.ts";
 export { announceServer, findServers, runtimeFolder, type FoundServers, type LocalServer } from "./local-server.ts";
 export { lookCommands } from "./look-commands.ts";
 export type { LookOptions } from "./look-options.ts";
+export { recordCommands } from "./record-commands.ts";
 export type { RemoteOptions } from "./remote.ts";
 export type { RemoteParts } from "./remote-flags.ts";
 export { serverCommands } from "./server-commands.ts";
