@@ -49,58 +49,50 @@ export async function topCommand(options: TopOptions, output: Output, parts: Top
       for (const line of lines) await output.out(line);
       return 0;
     }
+    // Whatever ends it also ends the refreshing, which else kept the process.
+    const over = new AbortController();
     const ended = endOf(client, stop);
-    if (json || terminal === null) return printEach(feed, { options, output, ended, stop, clock });
-    const full = new FullScreen({ feed, terminal, style: options.style, clock });
-    onChange = () => full.redrawSoon();
+    const live: Live = { feed, intervalMs: options.intervalMs, until: AbortSignal.any([stop, over.signal]), clock };
     try {
-      const refreshing = refreshEach(feed, {
-        intervalMs: options.intervalMs,
-        stop,
-        clock,
-        onRefreshed: () => full.redraw(),
-      });
-      return await Promise.race([full.quit, ended, refreshing]);
+      if (json || terminal === null) return await Promise.race([printEach(live, output), ended]);
+      const full = new FullScreen({ feed, terminal, style: options.style, clock });
+      onChange = () => full.redrawSoon();
+      try {
+        return await Promise.race([full.quit, ended, refreshEach(live, () => full.redraw())]);
+      } finally {
+        full.close();
+      }
     } finally {
-      full.close();
+      over.abort();
     }
   };
   return withServer(options, output.note, look, { reconnect: !showsOnce });
 }
 
-interface Printing {
-  readonly options: TopOptions;
-  readonly output: Output;
-  readonly ended: Promise<number>;
-  readonly stop: AbortSignal;
+interface Live {
+  readonly feed: TopFeed;
+  readonly intervalMs: number;
+  /** Its end. */
+  readonly until: AbortSignal;
   readonly clock: Clock;
 }
 
-async function printEach(feed: TopFeed, { options, output, ended, stop, clock }: Printing): Promise<number> {
-  const { intervalMs } = options;
-  const printing = async (): Promise<number> => {
-    await output.out(jsonOf(feed.data()));
-    return refreshEach(feed, { intervalMs, stop, clock, onRefreshed: () => output.out(jsonOf(feed.data())) });
-  };
-  return Promise.race([printing(), ended]);
+async function printEach(live: Live, { out }: Output): Promise<number> {
+  const print = (): Promise<void> => out(jsonOf(live.feed.data()));
+  await print();
+  return refreshEach(live, print);
 }
 
-/** Refreshes at each interval, until `stop`; gives its status. */
+/** Refreshes at each interval until the end; gives its status. */
 async function refreshEach(
-  feed: TopFeed,
-  about: {
-    readonly intervalMs: number;
-    readonly stop: AbortSignal;
-    readonly clock: Clock;
-    readonly onRefreshed: () => void | Promise<void>;
-  },
+  { feed, intervalMs, until, clock }: Live,
+  onRefreshed: () => void | Promise<void>,
 ): Promise<number> {
-  const { intervalMs, stop, clock, onRefreshed } = about;
-  while ((await nextTick(clock, intervalMs, stop)) === "due") {
+  while ((await nextTick(clock, intervalMs, until)) === "due") {
     await feed.refresh();
-    await onRefreshed();
+    if (!until.aborted) await onRefreshed();
   }
-  return statusOf(stop);
+  return statusOf(until);
 }
 
 function statusOf({ reason }: AbortSignal): number {

@@ -53,9 +53,10 @@ async function roomProblem(log: SqliteLogReader, roomId: string): Promise<string
     if (check === undefined) return "nothing is found under its id";
     if (check.problem !== null) return check.problem.message;
     const rows = await log.storedRows(roomId, Math.max(0, check.head_seq - lastRows));
-    const [first] = rows;
-    if (first === undefined)
-      return check.head_seq === 0 ? null : `its last row is row ${check.head_seq}, which is not there`;
+    const [first, last] = [rows[0], rows.at(-1)];
+    // A host may have appended more meanwhile.
+    if ((last?.seq ?? 0) < check.head_seq) return `its last row is row ${check.head_seq}, which is not there`;
+    if (first === undefined) return null;
     const link = verifyRows(rows, { seq: first.seq - 1, hash: first.prev_hash });
     return "kind" in link ? link.message : null;
   } catch (fault) {

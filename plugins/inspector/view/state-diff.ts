@@ -36,7 +36,8 @@ interface Place {
 }
 
 function changesAt(place: Place, before: unknown, after: unknown): readonly StateChange[] {
-  const [old, now] = [childrenOf(place, before), childrenOf(place, after)];
+  const idField = commonIdField(place.name, before, after);
+  const [old, now] = [childrenOf(before, idField), childrenOf(after, idField)];
   if (old === null || now === null || old.isList !== now.isList) {
     return isSame(before, after) ? [] : [{ path: place.path, op: "changed", old: before, new: after }];
   }
@@ -44,12 +45,22 @@ function changesAt(place: Place, before: unknown, after: unknown): readonly Stat
   if (!old.isList) keys.sort();
   return keys.flatMap((key): readonly StateChange[] => {
     const child = { path: pathOf(place.path, key, old.isList), name: old.isList ? "" : key };
-    const [has, stays] = [old.entries.has(key), now.entries.has(key)];
     const [was, is] = [old.entries.get(key), now.entries.get(key)];
-    if (!has) return [{ path: child.path, op: "added", old: null, new: is }];
-    if (!stays) return [{ path: child.path, op: "removed", old: was, new: null }];
+    if (!old.entries.has(key)) return [{ path: child.path, op: "added", old: null, new: is }];
+    if (!now.entries.has(key)) return [{ path: child.path, op: "removed", old: was, new: null }];
     return changesAt(child, was, is);
   });
+}
+
+/** The field by which entries of both lists are told apart; undefined when ids are missing or shared: then places do. */
+function commonIdField(name: string, before: unknown, after: unknown): string | undefined {
+  const field = Object.hasOwn(idFields, name) ? idFields[name] : undefined;
+  const areTold = [before, after].every((list) => {
+    if (!Array.isArray(list)) return false;
+    const ids = (list as readonly unknown[]).map((entry) => idOf(entry, field));
+    return !ids.includes(undefined) && new Set(ids).size === ids.length;
+  });
+  return areTold ? field : undefined;
 }
 
 interface Children {
@@ -58,18 +69,11 @@ interface Children {
 }
 
 /** null of a value that has none. */
-function childrenOf({ name }: Place, value: unknown): Children | null {
+function childrenOf(value: unknown, idField: string | undefined): Children | null {
   if (typeof value !== "object" || value === null) return null;
   if (!Array.isArray(value)) return { isList: false, entries: new Map(Object.entries(value)) };
-  const idField = idFields[name];
   const list = value as readonly unknown[];
-  const keys = list.map((entry, index) => idOf(entry, idField) ?? String(index));
-  // Ids that two have tell nothing apart: then the place does.
-  const isTold = new Set(keys).size === keys.length;
-  return {
-    isList: true,
-    entries: new Map(list.map((entry, index) => [isTold ? (keys[index] ?? "") : String(index), entry])),
-  };
+  return { isList: true, entries: new Map(list.map((entry, index) => [idOf(entry, idField) ?? String(index), entry])) };
 }
 
 function idOf(entry: unknown, field: string | undefined): string | undefined {
