@@ -1,7 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { errorTable, messageOf, RoomtapError, secretsOfEnvironment, systemClock } from "./core/index.ts";
 import { createRoomtap } from "./index.ts";
@@ -17,6 +15,7 @@ import {
   printer,
   progressBar,
   runningCommands,
+  packageVersion,
   runtimeFolder,
   schemaCommands,
   serverCommands,
@@ -81,10 +80,10 @@ const runHost: ConsoleParts["runHost"] = (run, use, logger) =>
     const stopped = new Promise<number>((end) => {
       signal.addEventListener("abort", () => end(Number(signal.reason)));
     });
-    const { rooms, agents, busyMode, auth } = run.config;
+    const { rooms, agents, busyMode, auth, plugins = [] } = run.config;
     const tap = await createRoomtap({
       ...{ db: run.db, rooms, agents, busyMode, auth, logger },
-      ...{ approve: run.approve, plugins: run.plugins, onRequest: run.onRequest },
+      ...{ approve: run.approve, plugins: [...plugins, ...(run.plugins ?? [])], onRequest: run.onRequest },
       secrets: secretsOfEnvironment(process.env),
       onWait: (roomId, wait) => output.note(waitLine(roomId, wait)),
       report: ({ message }) => output.note(`note: ${message}`),
@@ -98,12 +97,6 @@ const runHost: ConsoleParts["runHost"] = (run, use, logger) =>
       await tap.close(signal.aborted ? { graceMs: interruptGraceMs } : {});
     }
   });
-
-/** Of the package that this file is in, also where it runs from the sources. */
-function version(): string {
-  const file = fileURLToPath(import.meta.resolve("roomtap/package.json"));
-  return (JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }).version;
-}
 
 /** A bar on standard error, where that is a terminal. */
 const withProgress: InspectorParts["withProgress"] = async (label, use) => {
@@ -147,7 +140,7 @@ function allCommands(): readonly CommandSpec[] {
     ...lookCommands(inspector),
     ...serverCommands(inspector),
     ...tokenCommands(parts),
-    ...schemaCommands({ output, version: version() }),
+    ...schemaCommands({ output, version: packageVersion() }),
     ...completionCommands({ output, commands: allCommands }),
   ];
 }
@@ -155,7 +148,7 @@ function allCommands(): readonly CommandSpec[] {
 function root(): Command {
   return new Command("roomtap")
     .description("Runs rooms whose members are agents, shows what their turns do, and reads the logs they leave.")
-    .version(version(), "--version", "prints the version")
+    .version(packageVersion(), "--version", "prints the version")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: usageError("roomtap --help lists the commands") });

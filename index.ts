@@ -4,6 +4,7 @@ import {
   hostDefaults,
   SessionHost,
   RoomtapError,
+  Signal,
   systemClock,
   systemIds,
   Tap,
@@ -24,8 +25,10 @@ import {
   gatewayTable,
   HostOfGateways,
   maskedReport,
+  openAgents,
+  openRoomRunners,
+  OpenGateways,
   parseAuth,
-  parseRunnerConfig,
   PluginHost,
   scopedFanOut,
   secretsOfConfig,
@@ -39,10 +42,11 @@ import {
   type GatewayOptions,
   type Logger,
   type MemberConfig,
+  type PluginControl,
   type PluginEntry,
+  type PluginHostOptions,
   type RoomConfig,
   type RunnerConfig,
-  type Runners,
 } from "./plugins/index.ts";
 import {
   openSqliteLog,
@@ -51,7 +55,6 @@ import {
   SessionSharing,
   type LeaseWait,
   type Room,
-  type RoomDefinition,
   type PolicyOptions,
 } from "./rooms/index.ts";
 
@@ -87,7 +90,10 @@ export interface RoomtapOptions {
    * Approvals of sessions outside rooms always wait.
    */
   readonly approve?: ApprovePolicy | undefined;
-  /** Loaded before the first turn can start, in this order. */
+  /**
+   * Loaded before the first turn can start, each behind those it depends on, else in this order. A text is the path of a
+   * plugin.
+   */
   readonly plugins?: readonly PluginEntry[] | undefined;
   /** Literals to mask everywhere, 9 to 4,096 characters each, beside those of the agents' environments. */
   readonly secrets?: readonly string[] | undefined;
@@ -151,6 +157,8 @@ export interface Roomtap extends AsyncDisposable {
      */
     answer(id: string, choice: string, by?: string | null): AnswerResult;
   };
+  /** What is loaded, and how it fares; turns plugins off and on again. */
+  readonly plugins: PluginControl;
   /** Sessions outside rooms: chats with one agent each. Their turns are no activity of any room. */
   readonly sessions: SessionHost;
   /** Who may watch and drive sessions of others, and who does. */
@@ -208,15 +216,22 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   closings.push(() => log.close());
   const runners = createRunners({ clock, report });
   closings.push(() => runners.close());
-  const plugins = new PluginHost({ observers, clock, report, logger: options.logger });
+  const { plugins, openRooms } = pluginsOf({
+    observers,
+    clock,
+    report,
+    logger: options.logger,
+    requests: tap.requests,
+  });
+  closings.push(async () => openRooms(null));
   closings.push(() => plugins.close());
   closings.push(() => drain(observers, report));
   // What clients are still told, of turns that are stopped, they are told before they are sent away.
-  const gateways = new Gateways();
+  const gateways = new OpenGateways();
   closings.push(() => gateways.close());
-  for (const entry of options.plugins ?? []) await plugins.load(entry);
-  const agents = agentsOf(options.agents ?? {}, runners);
-  const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
+  await plugins.loadAll(options.plugins ?? []);
+  const agents = await openAgents(options.agents ?? {}, runners);
+  const rooms = await openRoomRunners(options.rooms, runners);
   const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait, busyMode } = options;
   const bounds = { stopGraceMs, turnDeadlineMs };
   const parts = { tap, clock, ids, report };
@@ -242,26 +257,31 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
     audit: options.logger && auditTo(options.logger, { redactor, now: () => clock.monotonic() }),
   });
   clients.wire = wire;
-  return faceOf({ host, tap, observers, sessions, seated, wire, gateways, closings, auth });
+  openRooms(host);
+  await plugins.ready();
+  return faceOf({ host, tap, observers, plugins, sessions, seated, wire, gateways, closings, auth });
 }
 
-/** The gateways of a host: they are closed together, and none is opened afterwards. */
-class Gateways {
-  readonly #open = new Set<{ close(): unknown }>();
-  #isClosed = false;
-
-  /** @throws RoomtapError `closed` */
-  add<Opened extends { close(): unknown }>(make: () => Opened): Opened {
-    if (this.#isClosed) throw new RoomtapError("closed", "the host is closed");
-    const opened = make();
-    this.#open.add(opened);
-    return opened;
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([...this.#open].map((gateway) => gateway.close()));
-  }
+/** A host of plugins, which may ask for rooms before they are open: they wait until it is known what becomes of them. */
+function pluginsOf(parts: Omit<PluginHostOptions, "rooms">): {
+  readonly plugins: PluginHost;
+  readonly openRooms: (host: RoomHost | null) => void;
+} {
+  const known = new Signal();
+  let rooms: RoomHost | null = null;
+  const plugins = new PluginHost({
+    ...parts,
+    rooms: async () => {
+      await known.fired;
+      if (rooms !== null) return rooms;
+      throw new RoomtapError("closed", "the host was closed before its rooms were open");
+    },
+  });
+  const openRooms = (host: RoomHost | null): void => {
+    rooms ??= host;
+    known.fire();
+  };
+  return { plugins, openRooms };
 }
 
 /**
@@ -287,14 +307,15 @@ function faceOf(parts: {
   readonly host: RoomHost;
   readonly tap: Tap;
   readonly observers: Observers;
+  readonly plugins: PluginControl;
   readonly sessions: SessionHost;
   readonly seated: SeatedSessions;
   readonly wire: HostOfGateways;
-  readonly gateways: Gateways;
+  readonly gateways: OpenGateways;
   readonly closings: readonly Closing[];
   readonly auth: AuthOptions | undefined;
 }): Roomtap {
-  const { host, tap, observers, sessions, seated, wire, gateways, closings, auth } = parts;
+  const { host, tap, observers, plugins, sessions, seated, wire, gateways, closings, auth } = parts;
   let closed: Promise<void> | undefined;
   const close: Roomtap["close"] = async ({ graceMs } = {}) => {
     checkGrace(graceMs);
@@ -311,6 +332,7 @@ function faceOf(parts: {
       open: () => tap.requests.open(),
       answer: (id, choice, by = null) => tap.requests.answer(id, { choice }, by),
     },
+    plugins,
     sessions,
     sharing: new SessionSharing({ sessions, seated }),
     openGateway: (options = {}) =>
@@ -343,30 +365,6 @@ async function drain(observers: Observers, report: Report): Promise<void> {
   report({ code: "undelivered", message: `${undelivered} events were not delivered before closing${handlers}` });
 }
 
-/** Agents by id, with their runners. */
-function agentsOf(agents: NonNullable<RoomtapOptions["agents"]>, runners: Runners): ReadonlyMap<string, Runner> {
-  return new Map(
-    Object.entries(agents).map(([agentId, agent]) => [
-      agentId,
-      "run" in agent ? agent : runners.of(parseRunnerConfig(agent, `agents.${agentId}`)),
-    ]),
-  );
-}
-
-/** @param path where the room stands in the options, for the message of an error */
-function definitionOf({ members, ...room }: RoomtapRoom, path: string, runners: Runners): RoomDefinition {
-  return {
-    ...room,
-    members: members.map(({ runner = null, ...member }, index) => ({
-      ...member,
-      runner:
-        runner === null || "run" in runner
-          ? runner
-          : runners.of(parseRunnerConfig(runner, `${path}.members[${index}].runner`)),
-    })),
-  };
-}
-
 /** Before anything is closed: half a closing would leave turns open. */
 function checkGrace(graceMs: number | undefined): void {
   if (graceMs === undefined || graceMs >= 0) return;
@@ -387,24 +385,48 @@ export {
   type EventOf,
 } from "./core/index.ts";
 export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } from "./core/index.ts";
-export type { ConsumerOptions, ConsumerStats, Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
+export type { BatchConsumerOptions, BatchFailures, BatchHandler, BatchOutcome } from "./observers/index.ts";
+export type { ConsumerOptions, ConsumerSettings, ConsumerStats, EventConsumerOptions } from "./observers/index.ts";
+export type { Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
 export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
 export type {
   AnyPlugin,
+  BatchOptions,
   CardsOptions,
+  Command,
   EventFor,
   HandlerOptions,
+  Isolation,
   KindPattern,
   Logger,
+  ManifestInput,
+  Permit,
   Plugin,
+  PluginCaller,
+  PluginCommands,
   PluginContext,
+  PluginControl,
   PluginEntry,
+  PluginGrant,
+  PluginInfo,
+  PluginObjectEntry,
+  PluginPathEntry,
+  PluginRequests,
+  PluginRooms,
+  PluginRoutes,
+  PluginState,
+  PluginStorage,
   PrinterOptions,
+  RoomSummary,
+  RouteOptions,
+  RouteRequest,
+  RouteResponse,
+  RowPage,
   StandardResult,
   StandardSchema,
 } from "./plugins/index.ts";
 
-// Agents: what a runner is handed and gives back, and the two that are built in.
+// Agents: what a runner is handed and gives back, and those that are built in.
 export type {
   Answered,
   AnswerResult,
@@ -421,10 +443,12 @@ export type {
   TurnMember,
   WriteResult,
 } from "./core/index.ts";
-export { createAcpRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
+export { createAcpRunner, createProcessRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
 export type {
   AcpConfig,
   AcpOptions,
+  ModuleConfig,
+  ProcessOptions,
   RunnerConfig,
   Script,
   ScriptedConfig,

@@ -22,6 +22,11 @@ export const hostErrors = {
     remedy: "Read the turn's error above; run again with --runner scripted to see a run without an agent.",
     exit: 1,
   },
+  dependency_cycle: {
+    meaning: "Plugins depend on each other in a circle; the message is its path.",
+    remedy: "Take one of the dependencies out of its manifest.",
+    exit: 2,
+  },
   duplicate_id: {
     meaning: "Two things have one id: registrations, or calls of one connection that are not answered yet.",
     remedy: "Give one of them another id, or undo the first registration, or wait for the first reply.",
@@ -53,7 +58,7 @@ export const hostErrors = {
     exit: 2,
   },
   invalid_plugin: {
-    meaning: "A plugin's definition is not valid.",
+    meaning: "A plugin's definition or manifest is not valid.",
     remedy: "Correct what the message names: it says what was expected and what was found.",
     exit: 2,
   },
@@ -122,6 +127,11 @@ export const hostErrors = {
     remedy: "The message has the system's reason.",
     exit: 4,
   },
+  missing_dependency: {
+    meaning: "A plugin depends on one that is not loaded, or whose version will not do.",
+    remedy: "Load the plugin that the message names, in a version of its range.",
+    exit: 2,
+  },
   not_connected: {
     meaning: "No server was reached, or it ended the connection; the message has its reason.",
     remedy: "Start one with `roomtap up --config FILE --port 0`, or correct --url and --token.",
@@ -137,10 +147,20 @@ export const hostErrors = {
     remedy: "The message has the plugin's id and what it threw.",
     exit: 2,
   },
+  plugin_lost: {
+    meaning: "The plugin's worker ended before it answered.",
+    remedy: "Try again: it is started anew. `roomtap plugin list` tells why it ended.",
+    exit: 1,
+  },
   position_conflict: {
     meaning: "The log's head is not at the expected position: another append came first.",
     remedy: "Read the log from the position in the answer and decide anew.",
     exit: 4,
+  },
+  quota_exceeded: {
+    meaning: "A plugin's storage is full: 1,024 keys, or 1 MiB in all.",
+    remedy: "Delete keys that are no longer needed.",
+    exit: 1,
   },
   revision_conflict: {
     meaning: "The room's revision is not the expected one: its name or roster was changed meanwhile.",
@@ -192,6 +212,11 @@ export const hostErrors = {
     remedy: "Shorten it, or attach a reference. Nothing was stored.",
     exit: 2,
   },
+  too_many_commands: {
+    meaning: "A plugin registered more than 100 commands.",
+    remedy: "Undo registrations that are no longer needed.",
+    exit: 2,
+  },
   too_many_consumers: {
     meaning: "A plugin registered more than 100 handlers.",
     remedy: "Undo registrations that are no longer needed, or handle several kinds in one handler.",
@@ -207,6 +232,16 @@ export const hostErrors = {
     remedy: "Disband a room that is no longer needed.",
     exit: 1,
   },
+  too_many_routes: {
+    meaning: "A plugin registered more than 100 routes.",
+    remedy: "Undo registrations that are no longer needed, or use a path with a name in it.",
+    exit: 2,
+  },
+  unknown_command: {
+    meaning: "The plugin has no command of this name; the message lists those it has.",
+    remedy: "Correct the name.",
+    exit: 2,
+  },
   unknown_kind: {
     meaning: "A handler asks for an activity kind that does not exist.",
     remedy: "Use one of the kinds that the message lists.",
@@ -220,6 +255,11 @@ export const hostErrors = {
   unknown_message: {
     meaning: "No such post waits in the room's inbox.",
     remedy: "Look at the inbox in the room's state; what has started is stopped by its turn.",
+    exit: 2,
+  },
+  unknown_plugin: {
+    meaning: "There is no plugin of this id here; the message lists those there are.",
+    remedy: "Correct the id, or add the plugin to the config.",
     exit: 2,
   },
   unknown_request: {

@@ -98,8 +98,29 @@ export const limits = {
   maxRingBytes: 4_194_304,
   /** The smallest `maxBytes` of a consumer: any delta, and any event cut to what names it, fits into it. */
   minQueueBytes: 16_384,
-  /** Handlers of one plugin. */
+  /** Calls of one consumer's handler side by side. */
+  maxConcurrency: 64,
+  /**
+   * Events in one batch for a handler, and their estimate in bytes: it ends before the event that takes it over. An event
+   * larger than that is a batch by itself.
+   */
+  maxBatchEvents: 1_024,
+  maxBatchBytes: 1_048_576,
+  /** Plugins of a config. */
+  maxPlugins: 64,
+  /** Handlers, routes and commands of one plugin, each. One more is refused. */
   maxHandlersPerPlugin: 100,
+  maxRoutesPerPlugin: 100,
+  maxCommandsPerPlugin: 100,
+  /** The path of a route. UTF-16 units. */
+  maxRoutePathUnits: 256,
+  /** Body of a request to a route, and what a command gives, as JSON. Bytes of UTF-8; a larger one is refused. */
+  maxRouteBodyBytes: 1_048_576,
+  maxCommandResultBytes: 1_048_576,
+  /** What one plugin may store: keys, one key in UTF-16 units, and keys and values together in bytes. */
+  maxStorageKeys: 1_024,
+  maxStorageKeyUnits: 256,
+  maxStorageBytes: 1_048_576,
 
   /** Texts of the log. Bytes of UTF-8. */
   maxPostBytes: 65_536,

@@ -74,8 +74,9 @@ export const wireErrors = {
     exit: 1,
   },
   not_granted: {
-    meaning: "The principal was not granted what it asks for: whole payloads, or the reasoning of members.",
-    remedy: "Ask without it, or have it granted to the credential.",
+    meaning:
+      "A principal or a plugin asks for what it was not granted: whole payloads, the reasoning of members, approvals.",
+    remedy: "Ask without it, or have it granted: to the credential, or in the plugin's entry of the config.",
     exit: 3,
   },
   not_owner: {

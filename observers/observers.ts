@@ -82,8 +82,13 @@ export class Observers implements ActivitySink {
     if (!this.#scheduled) this.#wake();
   }
 
-  /** Waits until all consumers have read what they hold, at most `deadlineMs`. */
-  drain(deadlineMs: number): Promise<DrainResult> {
+  /**
+   * Waits until consumers have read what they hold, at most `deadlineMs`.
+   * @param ids those that are waited for; default all
+   */
+  drain(deadlineMs: number, ids?: readonly string[]): Promise<DrainResult> {
+    const consumers = (): readonly Consumer[] =>
+      [...this.#consumers.values()].filter(({ id }) => ids === undefined || ids.includes(id));
     return new Promise((resolve) => {
       let done = false;
       const finish = (): void => {
@@ -91,23 +96,15 @@ export class Observers implements ActivitySink {
         done = true;
         stopTimer();
         this.#draining = this.#draining.filter((check) => check !== look);
-        resolve(this.#left());
+        resolve(leftOf(consumers()));
       };
       const look = (): void => {
-        if (this.#isIdle()) finish();
+        if (consumers().every(({ isIdle }) => isIdle)) finish();
       };
       const stopTimer = this.#clock.after(deadlineMs, finish);
       this.#draining.push(look);
       look();
     });
-  }
-
-  #left(): DrainResult {
-    const consumers = [...this.#consumers.values()];
-    return {
-      undelivered: consumers.reduce((sum, consumer) => sum + consumer.stats().depth, 0),
-      unfinished: consumers.filter((consumer) => consumer.isRunning).map((consumer) => consumer.id),
-    };
   }
 
   #wake(): void {
@@ -123,9 +120,8 @@ export class Observers implements ActivitySink {
     let tail = this.#ring.head;
     let left = false;
     for (const consumer of this.#consumers.values()) {
-      consumer.drain(deadline);
+      if (consumer.drain(deadline)) left = true;
       if (consumer.cursor < tail) tail = consumer.cursor;
-      left ||= !consumer.isRunning && !consumer.isIdle;
     }
     this.#ring.trim(tail);
     if (left) this.#wake();
@@ -134,11 +130,6 @@ export class Observers implements ActivitySink {
 
   #absorbAll(): void {
     for (const consumer of this.#consumers.values()) consumer.absorb();
-  }
-
-  #isIdle(): boolean {
-    for (const consumer of this.#consumers.values()) if (!consumer.isIdle) return false;
-    return true;
   }
 
   #dispose(consumer: Consumer): void {
@@ -151,4 +142,11 @@ export class Observers implements ActivitySink {
     this.#wake();
     for (const look of this.#draining) look();
   }
+}
+
+function leftOf(consumers: readonly Consumer[]): DrainResult {
+  return {
+    undelivered: consumers.reduce((sum, consumer) => sum + consumer.stats().depth, 0),
+    unfinished: consumers.filter(({ isRunning }) => isRunning).map(({ id }) => id),
+  };
 }

@@ -13,7 +13,9 @@ import {
   type Runner,
 } from "../core/index.ts";
 import { policySchema, readRoster, type PolicyOptions } from "../rooms/index.ts";
+import type { PluginPathEntry } from "./entry.ts";
 import { parseAuth, secretsOfAuth, type AuthOptions } from "./gateway/index.ts";
+import { pathEntrySchema } from "./host-options.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
 
 export type { AuthOptions };
@@ -62,6 +64,8 @@ export interface HostConfig {
   readonly auth?: AuthOptions | undefined;
   /** Absent: approvals wait for an answer. */
   readonly approve?: ApprovePolicy | undefined;
+  /** Plugins that are loaded, by path. */
+  readonly plugins?: readonly (string | PluginPathEntry)[] | undefined;
 }
 
 const memberSchema = z.strictObject({
@@ -80,7 +84,14 @@ const roomSchema = z.strictObject({
 
 /** Checked behind the rest, because all of its problems are named, and none of its secrets. */
 const auth = z.custom<AuthOptions>().optional();
-const common = { approve: z.enum(["once", "deny"]).optional(), busyMode: z.enum(busyModes).optional(), auth };
+const plugins = z
+  .array(z.union([z.string().min(1), pathEntrySchema]))
+  .max(limits.maxPlugins)
+  .optional();
+const common = {
+  ...{ approve: z.enum(["once", "deny"]).optional(), busyMode: z.enum(busyModes).optional(), auth },
+  plugins,
+};
 const rooms = z.array(roomSchema).max(limits.maxRooms);
 
 const roomsSchema: z.ZodType<HostConfig> = z.strictObject({ rooms: rooms.min(1), ...common });
@@ -127,8 +138,8 @@ export function defineConfig(config: HostConfig): HostConfig {
 }
 
 /**
- * The config of a JSON file, or what a module (`.js`, `.mjs`, `.cjs`) exports by default. Folders in it are meant from
- * where the file stands.
+ * The config of a JSON file, or what a module (`.js`, `.mjs`, `.cjs`) exports by default. Folders and
+ * files in it are meant from where the file stands.
  * @throws RoomtapError `invalid_config`, naming the file, and the path in it or why it cannot be read
  */
 export async function readConfig(file: string): Promise<HostConfig> {
@@ -139,11 +150,12 @@ export async function readConfig(file: string): Promise<HostConfig> {
     throw new RoomtapError("invalid_config", `${file}: ${messageOf(fault)}`, { cause: fault });
   }
   const folder = dirname(file);
-  const { agents: given } = config;
+  const { agents: given, plugins } = config;
   return {
     ...config,
     rooms: config.rooms.map((room) => ({ ...room, members: room.members.map((member) => placed(member, folder)) })),
     ...(given === undefined ? {} : { agents: mapValues(given, (runner) => placedRunner(runner, folder)) }),
+    ...(plugins === undefined ? {} : { plugins: plugins.map((entry) => placedPlugin(entry, folder)) }),
   };
 }
 
@@ -176,8 +188,14 @@ function placed(member: MemberConfig, folder: string): MemberConfig {
 }
 
 function placedRunner(runner: RunnerConfig, folder: string): RunnerConfig {
-  if (runner.kind !== "acp" || runner.cwd === undefined) return runner;
-  return { ...runner, cwd: resolve(folder, runner.cwd) };
+  if (runner.kind === "scripted") return runner;
+  const path = runner.kind === "module" ? { path: resolve(folder, runner.path) } : {};
+  return { ...runner, ...path, ...(runner.cwd !== undefined && { cwd: resolve(folder, runner.cwd) }) };
+}
+
+function placedPlugin(entry: string | PluginPathEntry, folder: string): PluginPathEntry {
+  const { path, ...rest } = typeof entry === "string" ? { path: entry } : entry;
+  return { ...rest, path: resolve(folder, path) };
 }
 
 function mapValues<Value>(

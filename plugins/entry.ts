@@ -1,16 +1,35 @@
 import { RoomtapError } from "../core/index.ts";
-import type { Grant } from "../observers/index.ts";
+import type { PluginGrant } from "./permit.ts";
+import type { Isolation } from "./plugin-control.ts";
+import { pluginId } from "./plugin-id.ts";
 import type { AnyPlugin, Plugin, StandardResult } from "./plugin.ts";
+import { shown } from "./shown.ts";
 
-/** A plugin as a host is given it. */
-export interface PluginEntry {
-  readonly plugin: AnyPlugin;
+/** What a host is told of a plugin, wherever that comes from. */
+interface CommonEntry {
+  /** Checked by the plugin's own schema. For one in a worker it must be what `structuredClone` takes. */
   readonly config?: unknown;
-  /** What it may see beyond the rest; default nothing. */
-  readonly grants?: readonly Grant[] | undefined;
+  /** What it may see and do beyond the rest; default nothing. What its manifest asks for and is not here is refused. */
+  readonly grants?: readonly PluginGrant[] | undefined;
 }
 
-const pluginId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** A plugin that is handed over in code. It runs in the host's own thread. */
+export interface PluginObjectEntry extends CommonEntry {
+  readonly plugin: AnyPlugin;
+}
+
+/** A plugin that is loaded from a file. */
+export interface PluginPathEntry extends CommonEntry {
+  /** A module, or the folder of a package. In a config file it is meant from where that stands. */
+  readonly path: string;
+  /** Default: as its manifest says, and a worker where that leaves it open. */
+  readonly isolation?: Isolation | undefined;
+  /** false: it is listed, and loaded once it is enabled. Default true. */
+  readonly enabled?: boolean | undefined;
+}
+
+/** A plugin as a host is given it; a text is its path. */
+export type PluginEntry = PluginObjectEntry | PluginPathEntry | string;
 
 /**
  * The same plugin, when it is one. Its shape is all there is to check: plain objects and instances of classes count.
@@ -55,11 +74,4 @@ export async function configOf({ id, config: schema }: Plugin, given: unknown): 
 /** Some libraries give their schemas as functions. */
 function isStandardSchema(value: unknown): boolean {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
-}
-
-/** What was found, for a message: short texts and numbers as they are, of all else its type. */
-export function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 80));
-  if (typeof value === "number" || typeof value === "boolean" || value === null) return String(value);
-  return Array.isArray(value) ? "a list" : typeof value;
 }

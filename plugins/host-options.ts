@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { busyModes, isId, RoomtapError } from "../core/index.ts";
 import { policySchema } from "../rooms/index.ts";
-import { shown } from "./entry.ts";
+import { pluginGrants } from "./permit.ts";
 import { firstProblem } from "./runners/index.ts";
+import { shown } from "./shown.ts";
 
 /** Says of a value that does not fit what was expected and what was found. */
 function expected(what: string): { readonly error: (issue: { readonly input?: unknown }) => string } {
@@ -29,7 +30,7 @@ function missing(value: unknown, methods: readonly string[]): readonly string[] 
 /** A runner's config is parsed by its own schema, with its own code; here it is only told from what is none. */
 const runnerSchema = z.custom((value) => runnerProblem(value) === null, {
   error: ({ input }) =>
-    "expected a config of kind acp or scripted, a runner with kind, run and close, or null for a person, " +
+    "expected a config of kind acp, module or scripted, a runner with kind, run and close, or null for a person, " +
     `got ${runnerProblem(input) ?? ""}`,
 });
 
@@ -42,9 +43,13 @@ function runnerProblem(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return shown(value);
   const kind: unknown = Reflect.get(value, "kind");
-  if (!("run" in value)) return kind === "acp" || kind === "scripted" ? null : `one of kind ${shown(kind)} without run`;
+  if (!("run" in value)) return isConfigKind(kind) ? null : `one of kind ${shown(kind)} without run`;
   const lacks = [...(typeof kind === "string" && kind !== "" ? [] : ["kind"]), ...missing(value, ["run", "close"])];
   return lacks.length === 0 ? null : `one without ${lacks.join(", ")}`;
+}
+
+function isConfigKind(kind: unknown): boolean {
+  return kind === "acp" || kind === "module" || kind === "scripted";
 }
 
 const memberSchema = z.strictObject(
@@ -69,23 +74,46 @@ const roomSchema = z.strictObject(
 
 const isBarePlugin = (entry: unknown): boolean => typeof entry === "object" && entry !== null && "setup" in entry;
 
+const grants = z
+  .array(
+    z.enum(pluginGrants, {
+      error: ({ input }) => `no such word ${shown(input)}; known: ${pluginGrants.join(", ")}`,
+    }),
+    expected("a list"),
+  )
+  .optional();
+
+const objectEntrySchema = z.strictObject(
+  {
+    plugin: z.custom((plugin) => plugin !== undefined, expected("a plugin")),
+    config: z.unknown().optional(),
+    grants,
+  },
+  expected("an entry: { plugin, config?, grants? }"),
+);
+
+/** A plugin that is loaded from a file, as options and configs name it. */
+export const pathEntrySchema = z.strictObject(
+  {
+    path: z.string(expected("a path")).min(1, expected("a path")),
+    config: z.unknown().optional(),
+    grants,
+    isolation: z.enum(["inline", "worker"], expected('"inline", "worker" or nothing')).optional(),
+    enabled: z.boolean(expected("true or false")).optional(),
+  },
+  expected("an entry: { path, config?, grants?, isolation?, enabled? }"),
+);
+
 const pluginSchema = z
   .custom((entry) => !isBarePlugin(entry), { error: "expected an entry, got a bare plugin: write { plugin: ... }" })
-  .pipe(
-    z.strictObject(
-      {
-        plugin: z.custom((plugin) => plugin !== undefined, expected("a plugin")),
-        config: z.unknown().optional(),
-        grants: z
-          .array(
-            z.enum(["reasoning", "approvals", "full"], expected("reasoning, approvals or full")),
-            expected("a list"),
-          )
-          .optional(),
-      },
-      expected("an entry: { plugin, config?, grants? }"),
-    ),
-  );
+  .transform((entry, context) => {
+    if (typeof entry === "string" && entry !== "") return entry;
+    const isPath = typeof entry === "object" && entry !== null && "path" in entry;
+    const parsed = (isPath ? pathEntrySchema : objectEntrySchema).safeParse(entry);
+    if (parsed.success) return entry;
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue } as Parameters<typeof context.addIssue>[0]);
+    return z.NEVER;
+  });
 
 /** What stands there may be a secret: it is not shown. */
 const secretError = {

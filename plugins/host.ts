@@ -1,64 +1,99 @@
-import { hostDefaults, limits, messageOf, RoomtapError, type Clock, type Report, type Undo } from "../core/index.ts";
-import type { ConsumerStats, Grant, Observers, Subscription } from "../observers/index.ts";
-import { checkPlugin, configOf, type PluginEntry } from "./entry.ts";
-import { loggerOf, reportingLogger } from "./logger.ts";
-import { kindsOf } from "./patterns.ts";
-import type { Logger, PluginContext } from "./plugin.ts";
+import { hostDefaults, messageOf, RoomtapError, Steps, type Clock } from "../core/index.ts";
+import type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
+import type { Platform } from "./local-services.ts";
+import { loadOrder } from "./order.ts";
+import { packageVersion } from "./package-version.ts";
+import type { PluginControl, PluginInfo } from "./plugin-control.ts";
+import { PluginSlot } from "./plugin-slot.ts";
+import type { Command } from "./plugin.ts";
+import { preparedInfo, prepareFile, prepareObject, type Loaders, type Prepared } from "./prepare.ts";
+import { RouteTable } from "./route-table.ts";
+import { runCommand } from "./run-command.ts";
+import { shown } from "./shown.ts";
+import { StrayFaults } from "./stray-faults.ts";
+import { workerCode } from "./worker/index.ts";
 
 /** What a plugin host works with. */
-export interface PluginHostOptions {
-  readonly observers: Observers;
+export interface PluginHostOptions extends Omit<Platform, "routes"> {
   readonly clock: Clock;
-  readonly report: Report;
-  /** Where plugins log to, each with its id among the fields. Default: warnings and errors are reported. */
-  readonly logger?: Logger | undefined;
 }
 
-interface Loaded {
-  readonly id: string;
-  readonly controller: AbortController;
-  /** In the order of registration. */
-  readonly undos: (() => unknown)[];
-  readonly subscriptions: Subscription[];
-  /** Counts registrations, also those that were undone: each names its consumer. */
-  registered: number;
-  unloading: Promise<void> | null;
+/** A plugin that the host knows: at work (`slot`), or only listed (`info`). */
+interface Known {
+  readonly entry: PluginObjectEntry | PluginPathEntry;
+  readonly slot: PluginSlot | null;
+  readonly info: PluginInfo;
 }
 
-/** Runs plugins in the host's own thread: for built-ins, and for plugins that the embedder hands over and trusts. */
-export class PluginHost {
+/** Runs plugins: in the host's own thread, or each in one of its own. */
+export class PluginHost implements PluginControl {
+  /** Where requests to plugins find their way. */
+  readonly routes = new RouteTable();
   readonly #options: PluginHostOptions;
-  readonly #loaded = new Map<string, Loaded>();
+  /** In order of loading. */
+  readonly #known = new Map<string, Known>();
+  readonly #strays = new StrayFaults();
+  readonly #loaders: Loaders;
+  /** Changes that operators make, one at a time. */
+  readonly #changes = new Steps();
+  #isReady = false;
+  #isClosed = false;
 
   constructor(options: PluginHostOptions) {
     this.#options = options;
+    this.#loaders = {
+      worker: (file) => workerCode(file, options.clock),
+      guard: (parts) => this.#strays.guard(parts),
+      versions: { roomtap: packageVersion(), node: process.versions.node },
+    };
   }
 
   /** Ids of what is loaded, in order of loading. */
   get ids(): readonly string[] {
-    return [...this.#loaded.keys()];
+    return this.#slots().map(({ prepared }) => prepared.id);
   }
 
   /**
    * Checks the plugin and its config and sets it up. A failure leaves nothing of it behind.
-   * @throws RoomtapError `invalid_plugin`, `duplicate_id`, `invalid_config`; of its setup the code of a RoomtapError
-   * (`unknown_kind`, ...), else `plugin_failed`; `closed` when it was unloaded meanwhile
+   * @throws RoomtapError `invalid_plugin`, `unknown_kind`, `not_granted`, `duplicate_id`, `missing_dependency`,
+   * `invalid_config`; of its setup the code of a RoomtapError, else `plugin_failed`; `closed` when it was unloaded meanwhile
    */
-  async load(entry: PluginEntry): Promise<void> {
-    const plugin = checkPlugin(entry.plugin);
-    const { id } = plugin;
-    if (this.#loaded.has(id)) throw new RoomtapError("duplicate_id", `a plugin with the id ${id} is loaded already`);
-    const controller = new AbortController();
-    const loaded: Loaded = { id, controller, undos: [], subscriptions: [], registered: 0, unloading: null };
-    this.#loaded.set(id, loaded);
+  async load(given: PluginEntry): Promise<void> {
+    const entry = entryOf(given);
+    const prepared = "plugin" in entry ? prepareObject(entry, this.#loaders) : await prepareFile(entry, this.#loaders);
+    await this.#take(prepared);
+  }
+
+  /**
+   * The same for several, each behind those that it depends on. All are read and judged before the first is set up; the
+   * first that fails then ends it, and those before it stay.
+   * @throws RoomtapError as `load`, and `dependency_cycle`
+   */
+  async loadAll(entries: readonly PluginEntry[]): Promise<void> {
+    const waiting = new Set<Prepared>();
     try {
-      const config = await configOf(plugin, entry.config);
-      await plugin.setup(this.#context(loaded, entry.grants ?? []), config);
-    } catch (fault) {
-      await this.unload(id);
-      throw setupFault(id, fault);
+      for (const given of entries) {
+        const entry = entryOf(given);
+        const next = "plugin" in entry ? prepareObject(entry, this.#loaders) : await prepareFile(entry, this.#loaders);
+        const isTwice = [...waiting].some(({ id }) => id === next.id);
+        waiting.add(next);
+        if (isTwice) throw duplicate(next.id);
+      }
+      const [off, on] = [[...waiting].filter(isOff), [...waiting].filter((each) => !isOff(each))];
+      const ordered = [...loadOrder([...this.#orderable(), ...on]), ...off].filter((each) => waiting.has(each));
+      for (const prepared of ordered) {
+        waiting.delete(prepared);
+        await this.#take(prepared);
+      }
+    } finally {
+      await Promise.all([...waiting].map(({ code }) => code.discard()));
     }
-    if (loaded.unloading !== null) throw new RoomtapError("closed", `plugin ${id} was unloaded while it was set up`);
+  }
+
+  /** Tells all that the rooms are open, in order of loading; those that are loaded later are told at once. */
+  async ready(): Promise<void> {
+    this.#isReady = true;
+    for (const slot of this.#slots()) await slot.ready();
   }
 
   /**
@@ -66,99 +101,210 @@ export class PluginHost {
    * False when it is not loaded.
    */
   async unload(id: string): Promise<boolean> {
-    const loaded = this.#loaded.get(id);
-    if (loaded === undefined) return false;
-    await (loaded.unloading ??= this.#undoAll(loaded));
+    const slot = this.#known.get(id)?.slot ?? null;
+    if (slot === null) return false;
+    await slot.unload();
+    if (this.#known.get(id)?.slot === slot) this.#known.delete(id);
     return true;
   }
 
-  /** Unloads all, the last loaded first. */
+  /** Has all write down what they hold and unloads them, the last loaded first. Nothing is loaded any more. */
   async close(): Promise<void> {
-    for (const id of this.ids.toReversed()) await this.unload(id);
-  }
-
-  async #undoAll(loaded: Loaded): Promise<void> {
-    loaded.controller.abort();
-    for (const undo of loaded.undos.toReversed()) await this.#undo(loaded.id, undo);
-    this.#loaded.delete(loaded.id);
-  }
-
-  async #undo(id: string, undo: () => unknown): Promise<void> {
-    try {
-      const result = undo();
-      if (result instanceof Promise && !(await this.#endsInTime(result))) {
-        throw new Error(`it takes longer than ${hostDefaults.drainMs} ms, and is waited for no longer`);
-      }
-    } catch (fault) {
-      const message = `plugin ${id}: a step of its unloading failed: ${messageOf(fault)}`;
-      this.#options.report({ code: "plugin_failed", message, subject: id, cause: fault });
+    this.#isClosed = true;
+    for (const slot of this.#slots().toReversed()) {
+      await slot.drain(hostDefaults.drainMs);
+      await this.unload(slot.prepared.id);
     }
+    this.#strays.close();
   }
 
-  /** No plugin holds up a host that closes. */
-  #endsInTime(step: Promise<unknown>): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const stopTimer = this.#options.clock.after(hostDefaults.drainMs, () => resolve(false));
-      void step.then(() => resolve(true), reject).finally(stopTimer);
+  list(): readonly PluginInfo[] {
+    return [...this.#known.values()].map(({ slot, info }) => slot?.info() ?? info);
+  }
+
+  enable(id: string): Promise<PluginInfo> {
+    return this.#changes.run(async () => {
+      const known = this.#find(id);
+      if (known.slot === null) await this.#begin(known, id);
+      return this.#infoOf(id);
     });
   }
 
-  #context(loaded: Loaded, grants: readonly Grant[]): PluginContext {
-    const { id, controller, subscriptions, undos } = loaded;
-    const { observers, clock, report, logger = reportingLogger(report) } = this.#options;
-    return {
-      id,
-      clock,
-      logger: loggerOf(logger, id),
-      signal: controller.signal,
-      stats: (): readonly ConsumerStats[] => subscriptions.map((subscription) => subscription.stats()),
-      defer: (undo) => {
-        // A setup that goes on after its unloading leaves nothing behind either.
-        if (controller.signal.aborted) void this.#undo(id, undo);
-        else undos.push(undo);
-      },
-      on: (pattern, handler, options = {}) => {
-        refuseHandler(loaded, handler);
-        const kinds = kindsOf(pattern);
-        // The pattern says which events come, and its type says the same to the handler.
-        const handle = handler as (event: unknown) => unknown;
-        const consumer = `${id}#${++loaded.registered}`;
-        return register(loaded, observers.observe({ ...options, id: consumer, kinds, grants, handler: handle }));
-      },
-    };
+  disable(id: string): Promise<PluginInfo> {
+    return this.#changes.run(async () => {
+      const { slot } = this.#find(id);
+      if (slot !== null) {
+        this.#refuseNeeded(id);
+        await this.#takeOut(id, slot, "disabled");
+      }
+      return this.#infoOf(id);
+    });
+  }
+
+  reload(id: string): Promise<PluginInfo> {
+    return this.#changes.run(async () => {
+      const known = this.#find(id);
+      if ("plugin" in known.entry) {
+        throw new RoomtapError("invalid_plugin", `plugin ${id} was handed over in code: there is no file to load anew`);
+      }
+      await this.#begin(known, id);
+      return this.#infoOf(id);
+    });
+  }
+
+  command(id: string, name: string): Command {
+    const commands = this.#find(id).slot?.commands ?? [];
+    const command = commands.find((each) => each.name === name);
+    if (command !== undefined) return command;
+    const known = commands.length === 0 ? "none" : commands.map((each) => each.name).join(", ");
+    throw new RoomtapError("unknown_command", `plugin ${id} has no command ${shown(name)}; it has: ${known}`);
+  }
+
+  async run(id: string, name: string, call: Parameters<PluginControl["run"]>[2]): Promise<unknown> {
+    return runCommand(id, this.command(id, name), call);
+  }
+
+  /** Sets up what was prepared, or lists it when it is not to run. It is known from the first step on. */
+  async #take(prepared: Prepared): Promise<void> {
+    const { id, entry } = prepared;
+    if (this.#known.has(id) || this.#isClosed) {
+      await prepared.code.discard();
+      throw this.#isClosed ? new RoomtapError("closed", "the host is closed") : duplicate(id);
+    }
+    if (isOff(prepared)) {
+      await prepared.code.discard();
+      this.#known.set(id, { entry, slot: null, info: preparedInfo(prepared, "disabled") });
+      return;
+    }
+    loadOrder([...this.#orderable(), prepared]);
+    const slot = this.#slotOf(prepared);
+    this.#known.set(id, { entry, slot, info: slot.info() });
+    try {
+      await this.#setUp(slot);
+    } catch (fault) {
+      if (this.#known.get(id)?.slot === slot) this.#known.delete(id);
+      throw fault;
+    }
+  }
+
+  async #setUp(slot: PluginSlot): Promise<void> {
+    try {
+      await slot.check();
+    } catch (fault) {
+      await slot.unload();
+      throw fault;
+    }
+    await slot.setup();
+    if (this.#isReady) await slot.ready();
+  }
+
+  /** Reads it anew and, when it is fit, puts it in the place of the one that runs. */
+  async #begin({ entry, slot: before, info }: Known, id: string): Promise<void> {
+    try {
+      const prepared =
+        "plugin" in entry ? prepareObject(entry, this.#loaders) : await prepareFile(entry, this.#loaders, true);
+      await this.#replace(id, before, prepared);
+    } catch (fault) {
+      // One that runs goes on, unless the new one has its place already.
+      const stays = before !== null && !before.isUnloading;
+      const ended = before?.idleInfo("failed") ?? { ...info, state: "failed" as const };
+      const failed = { ...ended, last_fault: messageOf(fault) };
+      if (!stays) this.#known.set(id, { entry, slot: null, info: failed });
+      throw fault;
+    }
+  }
+
+  async #replace(id: string, before: PluginSlot | null, prepared: Prepared): Promise<void> {
+    const { entry, code } = prepared;
+    try {
+      if (prepared.id !== id) throw misnamed(id, prepared.id);
+      loadOrder([...this.#orderable().filter((each) => each.id !== id), prepared]);
+    } catch (fault) {
+      await code.discard();
+      throw fault;
+    }
+    const slot = this.#slotOf(prepared);
+    try {
+      await slot.check();
+    } catch (fault) {
+      await slot.unload();
+      throw fault;
+    }
+    if (before !== null) await this.#drained(before);
+    this.#known.set(id, { entry, slot, info: slot.info() });
+    await slot.setup();
+    if (this.#isReady) await slot.ready();
+  }
+
+  /** Ends one after it has read what it holds and written down what it wants; it stays in the list. */
+  async #drained(slot: PluginSlot): Promise<void> {
+    await this.#options.observers.drain(hostDefaults.drainMs, slot.consumers);
+    await slot.drain(hostDefaults.drainMs);
+    await slot.unload();
+  }
+
+  async #takeOut(id: string, slot: PluginSlot, state: "disabled" | "failed"): Promise<void> {
+    const known = this.#known.get(id);
+    if (known?.slot !== slot) return;
+    const info = slot.idleInfo(state);
+    await (state === "disabled" ? this.#drained(slot) : slot.unload());
+    if (this.#known.get(id)?.slot === slot) this.#known.set(id, { ...known, slot: null, info });
+  }
+
+  #slotOf(prepared: Prepared): PluginSlot {
+    const { clock, report } = this.#options;
+    return new PluginSlot(prepared, {
+      ...{ clock, stepMs: hostDefaults.drainMs, platform: { ...this.#options, routes: this.routes } },
+      report,
+      onGivenUp: (slot) => void this.#changes.run(() => this.#takeOut(slot.prepared.id, slot, "failed")),
+    });
+  }
+
+  /** At work, or about to be. */
+  #slots(): readonly PluginSlot[] {
+    return [...this.#known.values()].flatMap(({ slot }) => (slot === null ? [] : [slot]));
+  }
+
+  #orderable(): readonly Prepared[] {
+    return this.#slots().map(({ prepared }) => prepared);
+  }
+
+  /** @throws RoomtapError `missing_dependency`: those that need it are ended first */
+  #refuseNeeded(id: string): void {
+    const dependent = this.#orderable().find(({ dependencies }) => dependencies[id] !== undefined);
+    if (dependent === undefined) return;
+    throw new RoomtapError("missing_dependency", `plugin ${dependent.id} depends on ${id}: disable that one first`);
+  }
+
+  /** @throws RoomtapError `unknown_plugin` */
+  #find(id: string): Known {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const ids = [...this.#known.keys()];
+    throw new RoomtapError(
+      "unknown_plugin",
+      `no plugin ${shown(id)} here; there are: ${ids.length === 0 ? "none" : ids.join(", ")}`,
+    );
+  }
+
+  #infoOf(id: string): PluginInfo {
+    const { slot, info } = this.#find(id);
+    return slot?.info() ?? info;
   }
 }
 
-/** What a setup threw, with the plugin's id in its message. A code of roomtap's own stays what it is. */
-function setupFault(id: string, fault: unknown): RoomtapError {
-  const message = messageOf(fault);
-  if (!(fault instanceof RoomtapError)) {
-    return new RoomtapError("plugin_failed", `plugin ${id}: ${message}`, { cause: fault });
-  }
-  const isNamed = [":", " "].some((end) => message.startsWith(`plugin ${id}${end}`));
-  return isNamed ? fault : new RoomtapError(fault.code, `plugin ${id}: ${message}`, { cause: fault });
+function entryOf(given: PluginEntry): PluginObjectEntry | PluginPathEntry {
+  return typeof given === "string" ? { path: given } : given;
 }
 
-function refuseHandler({ id, controller, subscriptions }: Loaded, handler: unknown): void {
-  if (controller.signal.aborted) throw new RoomtapError("closed", `plugin ${id} is unloaded`);
-  if (typeof handler !== "function") {
-    throw new RoomtapError("invalid_params", `plugin ${id}: expected a function as handler, got ${typeof handler}`);
-  }
-  const cap = limits.maxHandlersPerPlugin;
-  if (subscriptions.length >= cap) {
-    throw new RoomtapError("too_many_consumers", `plugin ${id} has ${cap} handlers, and may have no more`);
-  }
+function isOff({ entry }: Prepared): boolean {
+  return "path" in entry && entry.enabled === false;
 }
 
-function register({ subscriptions, undos }: Loaded, subscription: Subscription): Undo {
-  const undo = (): void => {
-    subscription.dispose();
-    const place = subscriptions.indexOf(subscription);
-    if (place < 0) return;
-    subscriptions.splice(place, 1);
-    undos.splice(undos.indexOf(undo), 1);
-  };
-  subscriptions.push(subscription);
-  undos.push(undo);
-  return undo;
+function duplicate(id: string): RoomtapError {
+  return new RoomtapError("duplicate_id", `a plugin with the id ${id} is loaded already`);
+}
+
+function misnamed(id: string, found: string): RoomtapError {
+  return new RoomtapError("invalid_plugin", `plugin ${id}: its file holds ${found} now`);
 }

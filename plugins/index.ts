@@ -63,7 +63,7 @@ export {
   type UpParts,
 } from "./console/index.ts";
 export { counted } from "./counted.ts";
-export type { PluginEntry } from "./entry.ts";
+export type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 export {
   AtReply,
   atReply,
@@ -76,6 +76,7 @@ export {
   isLoopback,
   jsonSchemaOf,
   noAudit,
+  OpenGateways,
   openRpcOf,
   parseAuth,
   RpcTable,
@@ -112,7 +113,13 @@ export {
   type TokenConfig,
   type TransportHost,
 } from "./gateway/index.ts";
+export { openAgents, openRoomRunners, type GivenRoom, type GivenRunner } from "./given-runners.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
+export type { ManifestInput } from "./manifest.ts";
+export { packageVersion } from "./package-version.ts";
+export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
+export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
+export type { KeyValues } from "./plugin-store.ts";
 export { checkHostOptions } from "./host-options.ts";
 export {
   announceServer,
@@ -169,10 +176,23 @@ export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
 export {
   definePlugin,
   type AnyPlugin,
+  type BatchOptions,
+  type Command,
   type HandlerOptions,
   type Logger,
   type Plugin,
+  type PluginCaller,
+  type PluginCommands,
   type PluginContext,
+  type PluginRequests,
+  type PluginRooms,
+  type PluginRoutes,
+  type PluginStorage,
+  type RoomSummary,
+  type RouteOptions,
+  type RouteRequest,
+  type RouteResponse,
+  type RowPage,
   type StandardResult,
   type StandardSchema,
 } from "./plugin.ts";
@@ -182,15 +202,19 @@ export {
   acpDefaults,
   acpExampleAgent,
   createAcpRunner,
+  createProcessRunner,
   createRunners,
   createScriptedRunner,
   parseRunnerConfig,
   parseScript,
+  processDefaults,
   runnerConfigSchema,
   scriptLimits,
   scriptSchema,
   type AcpConfig,
   type AcpOptions,
+  type ModuleConfig,
+  type ProcessOptions,
   type RunnerConfig,
   type Runners,
   type RunnersOptions,

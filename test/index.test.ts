@@ -296,7 +296,7 @@ describe("a host that cannot be opened", () => {
     [
       "an unknown grant",
       { plugins: [{ plugin: bad, grants: ["all"] }] },
-      'plugins[0].grants[0]: expected reasoning, approvals or full, got "all"',
+      'plugins[0].grants[0]: no such word "all"; known: full, reasoning, approvals, answer, routes',
     ],
     ["one secret, which is not told", { secrets: "correct horse" }, "secrets: expected a list of texts, got string"],
     ["a report that is none", { report: console }, "report: expected a function, got object"],

@@ -16,7 +16,8 @@ const homes = {
   "p-limit": "core/lane.ts",
   pino: "plugins/console/json-log.ts",
   // The package itself: where its version stands.
-  roomtap: "bin.ts",
+  roomtap: "plugins/package-version.ts",
+  semver: "plugins/versions.ts",
   ws: "plugins/gateway/sockets.ts",
   zod: "*",
 };

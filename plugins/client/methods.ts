@@ -18,7 +18,8 @@ export interface ConsumerStats {
   readonly oldest_age_ms: number | null;
   /** An event that starts or ends something was dropped. */
   readonly lagging: boolean;
-  readonly running: boolean;
+  /** Calls of its handler that have not settled yet. */
+  readonly running: number;
   /** null before the first of every 64 calls. */
   readonly handler_ms: { readonly p50: number; readonly p99: number } | null;
 }

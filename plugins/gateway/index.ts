@@ -35,3 +35,4 @@ export type { Who as GatewayWho } from "./reception.ts";
 export type { Address, Listening } from "./server.ts";
 export { StdioGateway, type StdioEnd, type StdioParts } from "./stdio.ts";
 export { WebSocket } from "./sockets.ts";
+export { OpenGateways } from "./open-gateways.ts";

@@ -14,6 +14,17 @@ const below = new Map<string, readonly string[]>([
   ["bin.ts", ["core", "rooms", "observers", "plugins", "index.ts"]],
 ]);
 
+/** A config and a runner may be a module and a plugin is one, wherever it stands. */
+const computedImports: readonly string[] = [
+  "plugins/config.ts",
+  "plugins/plugin-source.ts",
+  "plugins/runners/module-runner.ts",
+  "plugins/worker/guest.ts",
+];
+
+/** Folders of `plugins` that are no built-in, but part of the host. */
+const hostFolders: readonly string[] = ["worker"];
+
 /** Where an import leads: a file of ours, a package, a module of Node, or nowhere that can be told. */
 export type Target =
   | { readonly kind: "file"; readonly path: string }
@@ -35,8 +46,7 @@ export function targetOf(from: string, specifier: string | null): Target {
 export function brokenLayers(tree: Tree): readonly string[] {
   const offered = new Set((tree.get("plugins/index.ts") ?? []).flatMap(({ names }) => names));
   return findings(tree, (from, target, line) => {
-    // A config may be a module, wherever it stands.
-    if (target.kind === "computed" && from === "plugins/config.ts") return undefined;
+    if (target.kind === "computed" && computedImports.includes(from)) return undefined;
     if (target.kind === "computed") return "a computed import: nobody can say where it leads";
     if (target.kind !== "file") return undefined;
     if (!tree.has(target.path)) return `no such source: ${target.path}`;
@@ -94,6 +104,7 @@ function layerOf(path: string): string {
 /** What has a door: a layer's folder, a folder of a built-in plugin, a file at the root. */
 function unitOf(path: string): string {
   const [layer = path, folder, file] = path.split("/");
+  if (folder !== undefined && hostFolders.includes(folder)) return layer;
   return layer === "plugins" && folder !== undefined && file !== undefined ? `plugins/${folder}` : layer;
 }
 

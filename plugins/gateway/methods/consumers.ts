@@ -18,7 +18,7 @@ const statsSchema: z.ZodType<ConsumerStats> = z.looseObject({
   bytes: count,
   oldest_age_ms: z.number().nullable(),
   lagging: z.boolean(),
-  running: z.boolean(),
+  running: count,
   handler_ms: z.object({ p50: z.number(), p99: z.number() }).nullable(),
 });
 

@@ -43,7 +43,7 @@ export function consumerState({ lagging, failures, running, depth }: ConsumerSta
   const words = [
     ...(lagging ? ["lagging"] : []),
     ...(failures.stalled > 0 ? [`stalled ${failures.stalled}`] : []),
-    ...(running ? ["running"] : []),
+    ...(running > 0 ? [`running ${running}`] : []),
   ];
   if (words.length > 0) return words.join(", ");
   return depth > 0 ? "waiting" : "idle";

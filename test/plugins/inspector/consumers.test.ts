@@ -11,7 +11,7 @@ import { settled } from "../../support/wire-client.ts";
 const stats = {
   ...{ id: "evil\u001b[2J", published: 9, delivered: 7, merged: 1, dropped: 1, dropped_by_kind: {} },
   ...{ gaps: 1, failures: { thrown: 1, rejected: 1, stalled: 2 }, depth: 4, bytes: 77, oldest_age_ms: 1_500 },
-  ...{ lagging: true, running: true, handler_ms: { p50: 0.1, p99: 0.4 } },
+  ...{ lagging: true, running: 3, handler_ms: { p50: 0.1, p99: 0.4 } },
 };
 
 function started(changes: { readonly json?: boolean; readonly watch?: boolean } = {}, answers: Answers = {}) {
@@ -31,7 +31,7 @@ describe("consumers", () => {
     expect(await status).toBe(0);
     expect(output.lines).toEqual([
       "CONSUMER  DEPTH  BYTES  OLDEST  DELIVERED  MERGED  DROPPED  GAPS  FAILED    P99  STATE",
-      "evil\u{fffd}[2J      4     77   1.5 s          7       1        1     1       2  <1 ms  lagging, stalled 2, running",
+      "evil\u{fffd}[2J      4     77   1.5 s          7       1        1     1       2  <1 ms  lagging, stalled 2, running 3",
     ]);
   });
 

@@ -1,0 +1,125 @@
+import { RoomtapError } from "../core/index.ts";
+import type { PluginObjectEntry, PluginPathEntry } from "./entry.ts";
+import { inlineCode, type Guard } from "./inline-code.ts";
+import type { InstanceParts, LoadedCode, PluginAbout } from "./instance.ts";
+import { parseManifest, type Manifest } from "./manifest.ts";
+import { permitOf, type Permit } from "./permit.ts";
+import type { Isolation, PluginInfo, PluginState } from "./plugin-control.ts";
+import { findPlugin, importPlugin } from "./plugin-source.ts";
+import type { AnyPlugin } from "./plugin.ts";
+import { isInRange } from "./versions.ts";
+
+/** A plugin that was found, read and judged, and has not been set up. */
+export interface Prepared {
+  readonly id: string;
+  readonly version: string;
+  readonly entry: PluginObjectEntry | PluginPathEntry;
+  readonly isolation: Isolation;
+  /** null for one that was handed over in code. */
+  readonly file: string | null;
+  readonly permit: Permit;
+  readonly disclosure: string | null;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly code: LoadedCode;
+}
+
+/** How code is read. */
+export interface Loaders {
+  /** Of a file, in a thread of its own. @throws RoomtapError `invalid_plugin` */
+  readonly worker: (file: string) => Promise<LoadedCode>;
+  /** What the code of a file that runs in the host's thread is entered through. */
+  readonly guard: (parts: InstanceParts) => Guard;
+  /** Versions that a manifest's `engines` are held against. */
+  readonly versions: { readonly roomtap: string; readonly node: string };
+}
+
+/**
+ * Says what a plugin that was handed over in code may do.
+ * @throws RoomtapError `invalid_plugin`, `unknown_kind`, `not_granted`
+ */
+export function prepareObject(entry: PluginObjectEntry, { versions }: Loaders): Prepared {
+  const code = inlineCode(entry.plugin, () => (run) => run());
+  return judge({ entry, code, isolation: "inline", file: null, manifest: manifestOf(code.about) }, versions);
+}
+
+/**
+ * Reads the code of a plugin in a file and says what it may do. Nothing of it is left when this rejects.
+ * @param anew whether a file that was read before is read again
+ * @throws RoomtapError `invalid_plugin`, `unknown_kind`, `not_granted`
+ */
+export async function prepareFile(entry: PluginPathEntry, loaders: Loaders, anew = false): Promise<Prepared> {
+  const { file, manifest: packaged } = findPlugin(entry.path);
+  const first = isolationOf(entry, packaged, `plugin at ${entry.path}`);
+  const code = await read(file, first, loaders, anew);
+  try {
+    const manifest = packaged ?? manifestOf(code.about);
+    // One that is no package says only in its code where it may run.
+    const isolation = isolationOf(entry, manifest, `plugin ${code.about.id}`);
+    if (isolation === first) return judge({ entry, code, isolation, file, manifest }, loaders.versions);
+  } catch (fault) {
+    await code.discard();
+    throw fault;
+  }
+  await code.discard();
+  return prepareFile({ ...entry, isolation: first === "worker" ? "inline" : "worker" }, loaders, anew);
+}
+
+async function read(file: string, isolation: Isolation, loaders: Loaders, anew: boolean): Promise<LoadedCode> {
+  if (isolation === "worker") return loaders.worker(file);
+  return inlineCode((await importPlugin(file, { anew })) as AnyPlugin, loaders.guard);
+}
+
+/** @throws RoomtapError `invalid_plugin` when operator and author want different things */
+function isolationOf({ isolation }: PluginPathEntry, manifest: Manifest | null, subject: string): Isolation {
+  const allowed = manifest?.isolation ?? "any";
+  if (isolation === undefined) return allowed === "any" ? "worker" : allowed;
+  if (allowed === "any" || allowed === isolation) return isolation;
+  throw new RoomtapError(
+    "invalid_plugin",
+    `${subject}: its manifest says isolation: "${allowed}", and its entry "${isolation}"; leave it out of the entry`,
+  );
+}
+
+/** The manifest that stands in the code; null when there is none. */
+function manifestOf({ id, manifest }: PluginAbout): Manifest | null {
+  return manifest === undefined ? null : parseManifest(manifest, `plugin ${id}`);
+}
+
+function judge(
+  found: Pick<Prepared, "entry" | "code" | "isolation" | "file"> & { readonly manifest: Manifest | null },
+  versions: Loaders["versions"],
+): Prepared {
+  const { code, entry, isolation, file, manifest } = found;
+  const { id, version } = code.about;
+  const subject = `plugin ${id}`;
+  if (manifest?.id !== undefined && manifest.id !== id) {
+    throw new RoomtapError("invalid_plugin", `${subject}: its manifest calls it ${manifest.id}`);
+  }
+  if (manifest !== null) checkEngines(manifest, versions, subject);
+  return {
+    ...{ id, version, entry, isolation, file, code },
+    permit: permitOf(manifest, entry.grants ?? [], subject),
+    disclosure: manifest?.disclosure ?? null,
+    dependencies: manifest?.dependencies ?? {},
+  };
+}
+
+function checkEngines({ engines }: Manifest, versions: Loaders["versions"], subject: string): void {
+  for (const name of ["roomtap", "node"] as const) {
+    const range = engines[name];
+    if (range === undefined || isInRange(versions[name], range)) continue;
+    throw new RoomtapError(
+      "invalid_plugin",
+      `${subject}: engines: expected ${name} ${range}, this is ${versions[name]}`,
+    );
+  }
+}
+
+/** It, as operators see it before it is at work, and when it is not any more. */
+export function preparedInfo(prepared: Prepared, state: PluginState): PluginInfo {
+  const { id, version, isolation, file, permit, disclosure, dependencies } = prepared;
+  return {
+    ...{ id, version, state, isolation, path: file, permit, disclosure, dependencies },
+    ...{ handlers: [], routes: [], commands: [], faults: 0, restarts: 0, last_fault: null },
+  };
+}
