@@ -1,9 +1,10 @@
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
-export { countOf, listOf, originsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
+export { countOf, listOf, numbersOf, originsOf, secondsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";
 export {
   defineCommand,
   jsonOption,
+  type Argument,
   type CommandDefinition,
   type CommandParts,
   type CommandSpec,
@@ -21,6 +22,9 @@ export {
 } from "./config.ts";
 export {
   carryOut,
+  completionCommands,
+  completionScript,
+  completionShells,
   databaseFile,
   demoCommand,
   demoConfig,
@@ -43,6 +47,7 @@ export {
   upHelp,
   waitLine,
   type CommandHost,
+  type CompletionShell,
   type ConsoleHost,
   type ConsoleLine,
   type ConsoleParts,
@@ -124,6 +129,8 @@ export {
   findServers,
   logCommand,
   lookCommands,
+  noProgress,
+  progressBar,
   rawCommand,
   recordCommand,
   recordCommands,
@@ -133,21 +140,37 @@ export {
   runtimeFolder,
   sendCommand,
   serverCommands,
+  showCommands,
+  stateDiff,
   tailCommand,
   tailHelp,
+  terminalOf,
+  turnLines,
+  turnTree,
   verifyCommand,
   type AnswerOptions,
+  type AttemptNode,
+  type Certainty,
   type FoundServers,
+  type InspectorParts,
   type LocalServer,
   type LogOptions,
   type LookOptions,
+  type Progress,
   type RawOptions,
   type RecordOptions,
   type RemoteOptions,
   type RemoteParts,
   type ReplayOptions,
+  type RequestNode,
   type SendOptions,
+  type StateChange,
   type TailOptions,
+  type Terminal,
+  type TextNode,
+  type ToolNode,
+  type TurnLook,
+  type TurnTree,
 } from "./inspector/index.ts";
 export { metrics, type MetricsConfig, type MetricsSettings } from "./metrics/index.ts";
 export { newToken, type NewToken } from "./new-token.ts";
@@ -179,6 +202,7 @@ export {
   type StandardResult,
   type StandardSchema,
 } from "./plugin.ts";
+export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
 export { printer, type PrinterOptions } from "./printer/index.ts";
 export { recorder, type RecorderConfig, type RecorderOptions, type RecorderSettings } from "./recorder/index.ts";
 export { folderPlace, singlePlace, type RecordingFile, type RecordingPlace } from "./recording-files.ts";
