@@ -288,6 +288,8 @@ export const gatewayDefaults = {
    * page on a slow line comes too late with it.
    */
   ticketMs: 30_000,
+  /** The same of the ticket in a link that a command prints for a person: as long as it takes to go and open it. */
+  linkMs: 600_000,
   /** Tickets that wait to be used, of one principal and in all; and those of one principal within a minute. */
   maxTicketsPerPrincipal: 16,
   maxTickets: 4_096,

@@ -29,6 +29,7 @@ export { type SessionQuota } from "./sqlite/put-session.ts";
 export { SqliteSessionStore } from "./sqlite/sessions.ts";
 export {
   verifyLog,
+  verifyRoom,
   type OpenTurn,
   type Orphan,
   type RoomCheck,

@@ -52,6 +52,12 @@ export interface Gateway extends AsyncDisposable {
    */
   listen(address: Address): Promise<Listening>;
   /**
+   * A link that opens a page of the server as the one token would, once, within ten minutes: its ticket stands in the
+   * fragment, which no server is sent. Without such a token the link alone.
+   * @param http where the server is, as `listen` gives it
+   */
+  link(http: string): Promise<string>;
+  /**
    * Takes other credentials, while connections stand. A key that is absent changes nothing, nor does an empty list of
    * tokens, which is reported. Connections whose credential has gone are closed with 4401 `credentials_rotated`, unless
    * `revokeOnRotation` is false; those whose scopes, rooms or grants have changed have the new ones at once.
@@ -168,6 +174,11 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
       server.close();
       throw fault;
     }
+  }
+
+  async link(http: string): Promise<string> {
+    const ticket = await this.#auth.mintLink();
+    return ticket === null ? `${http}/` : `${http}/#ticket=${ticket}`;
   }
 
   reload(given: AuthOptions | undefined): number {
