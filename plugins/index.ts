@@ -120,6 +120,7 @@ export {
   answerCommand,
   answerHelp,
   findServers,
+  inspectorPage,
   logCommand,
   lookCommands,
   rawCommand,
