@@ -9,6 +9,8 @@ import { RoomModel, type Depth } from "./room-model.ts";
 const overviewKinds = ["turn.*", "tool.started", "tool.completed", "request.*"];
 /** A connection may subscribe to so many rooms; further ones are listed without what moves in them. */
 const maxWatched = 64;
+/** With so many rooms at most all is asked for, text as well; with more of them only of the room that is looked at. */
+const maxDetailed = 8;
 /** How often lists that nobody pushes are asked for while they are looked at. */
 const pollMs = 1_000;
 /** Points of a consumer's curve. */
@@ -58,7 +60,8 @@ export class Store {
       this.rooms.value = listed;
       this.problem.value = null;
       const fresh = listed.filter(({ depth }) => depth === null).slice(0, maxWatched);
-      await Promise.all(fresh.map((room) => this.watch(room, "overview")));
+      const depth = listed.length <= maxDetailed ? "details" : "overview";
+      await Promise.all(fresh.map((room) => this.watch(room, depth)));
     } catch (fault) {
       this.problem.value = textOf(fault);
     }

@@ -101,7 +101,7 @@ function Row({ room, row }: { readonly room: RoomModel; readonly row: LogRow }) 
 }
 
 function saysStarted({ payload }: LogRow & { kind: "turn.started" }): string {
-  const texts = payload.input.flatMap((item) => ("text" in item ? [item.text] : []));
+  const texts = payload.input.map((item) => ("text" in item ? item.text : `as row ${item.row_seq} says`));
   return `${payload.cause}: ${texts.join(" / ").slice(0, 200)}`;
 }
 
