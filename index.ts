@@ -223,6 +223,7 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
     report,
     logger: options.logger,
     requests: tap.requests,
+    values: log.values,
   });
   closings.push(async () => openRooms(null));
   closings.push(() => plugins.close());
