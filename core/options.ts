@@ -117,6 +117,12 @@ export const limits = {
   /** Body of a request to a route, and what a command gives, as JSON. Bytes of UTF-8; a larger one is refused. */
   maxRouteBodyBytes: 1_048_576,
   maxCommandResultBytes: 1_048_576,
+  /** How long the body of a request to a route may take to come, and the plugin's answer to begin. */
+  routeBodyMs: 30_000,
+  routeAnswerMs: 30_000,
+  /** Requests to routes that are not over, streams with them: at a gateway, and of one principal or one address there. */
+  maxRouteRequests: 1_000,
+  maxRouteRequestsPerCaller: 64,
   /** What one plugin may store: keys, one key in UTF-16 units, and keys and values together in bytes. */
   maxStorageKeys: 1_024,
   maxStorageKeyUnits: 256,

@@ -1,3 +1,4 @@
+export { builtFile } from "./built-file.ts";
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
 export { countOf, listOf, originsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";

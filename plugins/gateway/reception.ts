@@ -162,7 +162,7 @@ export class Reception<Host extends TransportHost> {
     this.#connections.add(connection);
     const identity = this.#isClosed
       ? "shutting_down"
-      : await gates.judge(upgrade, () => credentialOf(upgrade), { welcome, knock: "upgrade" });
+      : await gates.judge(upgrade, () => credentialOf(upgrade), { welcome, knock: "connection" });
     if (connection.isClosing) return;
     if (typeof identity === "string") return connection.close(identity);
     const reason = this.#seat(connection, identity, upgrade);

@@ -1,9 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { builtFile } from "../built-file.ts";
 import { definePlugin, type Plugin, type RouteResponse } from "../plugin.ts";
-
-/** Where the build puts the page: beside this file. */
-const folder = new URL("./page/", import.meta.url);
 
 const types: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -58,7 +55,7 @@ async function fileResponse(name: string, caching: string): Promise<RouteRespons
   const type = ending === undefined ? undefined : types[ending];
   if (type === undefined) return notFound;
   try {
-    const body = await readFile(fileURLToPath(new URL(name, folder)));
+    const body = await readFile(builtFile(`inspector/page/${name}`));
     const headers = { "content-type": type, "cache-control": caching, "content-security-policy": policy };
     return { headers: { ...headers, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }, body };
   } catch (fault) {
