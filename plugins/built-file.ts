@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** This folder, as it is built, from where the sources are. */
-const here = fileURLToPath(new URL(".", import.meta.url));
-const built = fileURLToPath(new URL("../dist/plugins/", import.meta.url));
+/** The folder of plugins that runs, and the built one beside the sources. */
+const here = dirname(fileURLToPath(import.meta.url));
+const built = join(here, "..", "dist", "plugins");
 
 /**
  * Path of something that the build makes: a program of a thread or of a child, which Node 20 does not read as TypeScript, or
@@ -11,6 +12,6 @@ const built = fileURLToPath(new URL("../dist/plugins/", import.meta.url));
  * @param name its path in the folder of plugins
  */
 export function builtFile(name: string): string {
-  const beside = `${here}${name}`;
-  return existsSync(beside) ? beside : `${built}${name}`;
+  const beside = join(here, name);
+  return existsSync(beside) ? beside : join(built, name);
 }

@@ -28,6 +28,8 @@ export class PageSession {
   readonly #onClient: (client: Client | null) => void;
   #client: Client | null = null;
   #credential: Credential = { kind: "none" };
+  /** How somebody signed in. A ticket is used with each attempt, so for a while there may be none. */
+  #way: Credential["kind"] = "none";
   #stopRefresh: () => void = () => undefined;
 
   /** @param onClient told of each new client before it connects, and of its end */
@@ -51,6 +53,7 @@ export class PageSession {
   signIn(credential: Credential): void {
     this.#end();
     this.#keep(credential);
+    this.#way = credential.kind;
     this.#phase.value = { is: "connecting" };
     const url = `${this.#origin.replace(/^http/, "ws")}/api/ws`;
     const ticket = (): Promise<string> => this.#nextTicket();
@@ -75,7 +78,7 @@ export class PageSession {
       is: state === "open" ? "open" : this.#phase.value.is === "connecting" ? "connecting" : "waiting",
     };
     this.#stopRefresh();
-    if (state !== "open" || this.#credential.kind !== "ticket") return;
+    if (state !== "open" || this.#way !== "ticket") return;
     void this.#refresh(client);
     this.#stopRefresh = pageClock.every(ticketEveryMs, () => void this.#refresh(client));
   }
@@ -93,7 +96,10 @@ export class PageSession {
   async #nextTicket(): Promise<string> {
     const credential = this.#credential;
     if (credential.kind === "token") return this.#ticketFor(credential.token);
-    if (credential.kind === "none") throw new Error("there is no ticket any more");
+    if (credential.kind === "none") {
+      this.#signOut(this.#client, "ticket_invalid");
+      throw new Error("there is no ticket any more");
+    }
     // It lets in once: whatever becomes of this attempt, it is used.
     this.#keep({ kind: "none" });
     return credential.ticket;

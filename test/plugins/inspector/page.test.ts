@@ -100,7 +100,7 @@ describe("a live turn", () => {
     const page = await host.open("#/approvals");
     const answered = host.turn.ask("approval", { command: "rm -rf build" });
     await page.getByText("rm -rf build").waitFor();
-    await page.getByRole("link", { name: "Approvals 1 open" }).waitFor();
+    await page.getByRole("link", { name: /Approvals\s*1 open/ }).waitFor();
     await shoot(page, "approvals");
     await page.getByRole("button", { name: "Allow once" }).click();
     expect(await answered).toMatchObject({ outcome: "answered", choice: "once" });
