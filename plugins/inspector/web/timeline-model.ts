@@ -35,7 +35,10 @@ export interface AttemptBar {
   /** A word of the log; null while it runs. */
   status: string | null;
   reason: string | null;
+  /** The last ones. */
   readonly tools: ToolSpan[];
+  /** Tool calls that began, those of `tools` and all before them. */
+  calls: number;
   readonly marks: Mark[];
   /** UTF-16 units of text by bin of `binMs` since `from`. */
   readonly density: number[];
@@ -67,7 +70,7 @@ export class Timeline {
       for (const { tool_id, name, since } of tools as readonly { tool_id: string; name: string; since: number }[]) {
         bar.from = Math.min(bar.from, since);
         if (bar.tools.every((tool) => tool.tool_id !== tool_id)) {
-          bar.tools.push({ tool_id, name, from: since, to: null, outcome: null });
+          openTool(bar, { tool_id, name }, since);
         }
       }
     }
@@ -135,7 +138,7 @@ export class Timeline {
     if (known !== undefined) return known;
     const bar: AttemptBar = {
       ...{ coordinates, from: at, isWhole: false, to: null, status: null, reason: null },
-      ...{ tools: [], marks: [], density: [], lost: 0, last: at },
+      ...{ tools: [], calls: 0, marks: [], density: [], lost: 0, last: at },
     };
     this.#bars.set(key, bar);
     const [oldest] = this.#bars.keys();
@@ -147,6 +150,7 @@ export class Timeline {
 function openTool(bar: AttemptBar, { tool_id, name }: { readonly tool_id: string; readonly name: string }, at: number) {
   if (bar.tools.length >= timelineBounds.maxMarks) bar.tools.shift();
   bar.tools.push({ tool_id, name, from: at, to: null, outcome: null });
+  bar.calls++;
 }
 
 function endTool(
@@ -160,8 +164,11 @@ function endTool(
   at: number,
 ): void {
   const tool = bar.tools.findLast((each) => each.tool_id === tool_id);
-  if (tool === undefined) bar.tools.push({ tool_id, name, from: at - duration_ms, to: at, outcome });
-  else [tool.to, tool.outcome] = [at, outcome];
+  if (tool === undefined) {
+    openTool(bar, { tool_id, name }, at - duration_ms);
+    return endTool(bar, { tool_id, name, outcome }, at);
+  }
+  [tool.to, tool.outcome] = [at, outcome];
 }
 
 function addText(bar: AttemptBar, at: number, units: number): void {

@@ -144,6 +144,7 @@ describe("much at once", () => {
     expect(last?.status ?? "running").toMatch(/running|completed/);
     await page.getByRole("row", { name: /completed/ }).waitFor();
     await page.getByText("10,000 events").first().waitFor();
+    await page.getByRole("cell", { name: "3,333" }).waitFor();
     await page.getByRole("button", { name: "All" }).click();
     await page.getByRole("button", { name: "Go on" }).waitFor();
     await shoot(page, "ten-thousand-events");

@@ -4,7 +4,7 @@ import { fragmentOf } from "../route.ts";
 import type { RoomModel } from "../room-model.ts";
 import type { Store } from "../store.ts";
 import type { AttemptBar } from "../timeline-model.ts";
-import { handleOf, memberText, statusTexts, timeText } from "../words.ts";
+import { countText, handleOf, memberText, statusTexts, timeText } from "../words.ts";
 import { durationText } from "../../view/duration-text.ts";
 import { Chip, Empty, Problem } from "./parts.tsx";
 import { RequestCard } from "./request-card.tsx";
@@ -110,7 +110,7 @@ function Turns({ store, room, now }: { readonly store: Store; readonly room: Roo
 }
 
 function TurnRow({ room, bar, now }: { readonly room: RoomModel; readonly bar: AttemptBar; readonly now: number }) {
-  const { coordinates, status, reason, tools, from, to, lost, isWhole } = bar;
+  const { coordinates, status, reason, tools, calls, from, to, lost, isWhole } = bar;
   const { member_id, turn_id, execution_generation } = coordinates;
   const running = tools.find((tool) => tool.to === null);
   const word = status ?? "running";
@@ -131,7 +131,11 @@ function TurnRow({ room, bar, now }: { readonly room: RoomModel; readonly bar: A
         <span class="sr">{statusTexts[word] ?? ""}</span>
       </td>
       <td>{durationText((to ?? now) - from)}</td>
-      <td>{running === undefined ? tools.length : `${tools.length}, now ${running.name}`}</td>
+      <td>
+        {isWhole && lost === 0 ? "" : "at least "}
+        {countText(calls)}
+        {running === undefined ? "" : `, now ${running.name}`}
+      </td>
       <td>{lost === 0 ? "" : lost}</td>
     </tr>
   );

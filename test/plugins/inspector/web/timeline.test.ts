@@ -55,7 +55,7 @@ describe("a timeline", () => {
           { kind: "opened", at: 1_200, text: "make" },
           { kind: "resolved", at: 1_300, text: "deny" },
         ],
-        ...{ density: [3, 0, 2], lost: 0 },
+        ...{ calls: 1, density: [3, 0, 2], lost: 0 },
       },
     ]);
     expect(timeline.events).toBe(8);
