@@ -390,7 +390,7 @@ export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } f
 export type { BatchConsumerOptions, BatchFailures, BatchHandler, BatchOutcome } from "./observers/index.ts";
 export type { ConsumerOptions, ConsumerSettings, ConsumerStats, EventConsumerOptions } from "./observers/index.ts";
 export type { Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
-export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
+export { cards, definePlugin, eventText, inspectorPage, printer } from "./plugins/index.ts";
 export type {
   AnyPlugin,
   BatchOptions,
