@@ -10,6 +10,7 @@ import {
   isLoopback,
   jsonLog,
   lookCommands,
+  pluginCommands,
   printer,
   runningCommands,
   packageVersion,
@@ -20,6 +21,7 @@ import {
   tokenCommands,
   waitLine,
   WebSocket,
+  type Argument,
   type CommandParts,
   type CommandSpec,
   type ConsoleParts,
@@ -112,6 +114,7 @@ function allCommands(): readonly CommandSpec[] {
     ...lookCommands(parts),
     ...schemaCommands({ output, version: packageVersion() }),
     ...serverCommands({ ...parts, WebSocket }),
+    ...pluginCommands({ ...parts, WebSocket }),
     ...tokenCommands(parts),
   ];
 }
@@ -143,7 +146,7 @@ function addCommand(parent: Command, spec: CommandSpec, path = "roomtap"): void 
   const { run } = spec;
   if (run === undefined) return;
   command.action(async (...given: readonly unknown[]) => {
-    const args = given.slice(0, -2) as readonly (string | undefined)[];
+    const args = given.slice(0, -2) as readonly Argument[];
     process.exitCode = endStatus(await run(command.opts(), args));
   });
 }

@@ -4,6 +4,7 @@ export { cards, type CardsOptions } from "./cards/index.ts";
 export {
   defineCommand,
   jsonOption,
+  type Argument,
   type CommandDefinition,
   type CommandParts,
   type CommandSpec,
@@ -122,6 +123,7 @@ export {
   findServers,
   logCommand,
   lookCommands,
+  pluginCommands,
   rawCommand,
   replayCommand,
   requestsCommand,

@@ -11,6 +11,7 @@ export type {
   Methods,
   OpenRequest,
   ParamsOf,
+  PluginStatus,
   ResultOf,
   Snapshot,
   SubmitResult,

@@ -10,6 +10,7 @@ export { verifyCommand } from "./commands/verify.ts";
 export { answerHelp, tailHelp } from "./help.ts";
 export { announceServer, findServers, runtimeFolder, type FoundServers, type LocalServer } from "./local-server.ts";
 export { lookCommands } from "./look-commands.ts";
+export { pluginCommands } from "./plugin-commands.ts";
 export type { LookOptions } from "./look-options.ts";
 export type { RemoteOptions } from "./remote.ts";
 export type { RemoteParts } from "./remote-flags.ts";

@@ -2,6 +2,7 @@ import { RpcTable } from "../rpc-table.ts";
 import { gatewayMethods } from "./gateway.ts";
 import { groupMethods } from "./groups.ts";
 import { joinMethods } from "./join.ts";
+import { pluginMethods } from "./plugins.ts";
 import { promptMethods } from "./prompts.ts";
 import { requestMethods } from "./requests.ts";
 import { roomMethods } from "./rooms.ts";
@@ -18,4 +19,5 @@ export const gatewayTable: RpcTable = new RpcTable([
   ...requestMethods,
   ...groupMethods,
   ...roomMethods,
+  ...pluginMethods,
 ]);
