@@ -1,23 +1,29 @@
 #!/usr/bin/env node
 import { resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { errorTable, messageOf, RoomtapError, secretsOfEnvironment } from "./core/index.ts";
+import { errorTable, messageOf, RoomtapError, secretsOfEnvironment, systemClock } from "./core/index.ts";
 import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
   announceServer,
   cards,
+  completionCommands,
   isLoopback,
   jsonLog,
   lookCommands,
+  noProgress,
   pluginCommands,
   printer,
+  progressBar,
   runningCommands,
   packageVersion,
   runtimeFolder,
   schemaCommands,
   serverCommands,
+  showCommands,
   StreamOutput,
+  styleFor,
+  terminalOf,
   tokenCommands,
   waitLine,
   WebSocket,
@@ -26,6 +32,7 @@ import {
   type CommandSpec,
   type ConsoleParts,
   type HostConfig,
+  type InspectorParts,
   type OptionSpec,
   type PluginEntry,
 } from "./plugins/index.ts";
@@ -92,9 +99,28 @@ const runHost: ConsoleParts["runHost"] = (run, use, logger) =>
     }
   });
 
+/** A bar on standard error, where that is a terminal. */
+const withProgress: InspectorParts["withProgress"] = async (label, use) => {
+  const { stderr } = process;
+  const write = (text: string): void => void stderr.write(text);
+  const width = (): number => stderr.columns || 80;
+  const progress = stderr.isTTY ? progressBar({ label, clock: systemClock, write, width }) : noProgress;
+  try {
+    return await use(progress);
+  } finally {
+    progress.clear();
+  }
+};
+
 /** All commands, an area each. */
 function allCommands(): readonly CommandSpec[] {
   const parts: CommandParts = { output, environment: process.env, untilStopped };
+  const inspector: InspectorParts = {
+    ...{ ...parts, WebSocket, withProgress },
+    style: styleFor({ isTerminal: process.stdout.isTTY, environment: process.env }),
+    terminal: terminalOf(process),
+    runtimeFolder: () => runtimeFolder(process.env),
+  };
   return [
     ...runningCommands({
       ...parts,
@@ -111,11 +137,13 @@ function allCommands(): readonly CommandSpec[] {
         if (process.exitCode !== 0) process.exit();
       },
     }),
-    ...lookCommands(parts),
-    ...schemaCommands({ output, version: packageVersion() }),
-    ...serverCommands({ ...parts, WebSocket }),
-    ...pluginCommands({ ...parts, WebSocket }),
+    ...showCommands(inspector),
+    ...lookCommands(inspector),
+    ...serverCommands(inspector),
+    ...pluginCommands(inspector),
     ...tokenCommands(parts),
+    ...schemaCommands({ output, version: packageVersion() }),
+    ...completionCommands({ output, commands: allCommands }),
   ];
 }
 
@@ -134,7 +162,11 @@ function usageError(hint: string): (text: string) => void {
 }
 
 function addCommand(parent: Command, spec: CommandSpec, path = "roomtap"): void {
-  const command = parent.command(spec.usage).description(spec.about);
+  const command = parent.command(spec.usage, { isDefault: spec.isDefault === true }).description(spec.about);
+  for (const argument of command.registeredArguments) {
+    const choices = spec.choices?.[argument.name()];
+    if (choices !== undefined) argument.choices(choices);
+  }
   const name = `${path} ${command.name()}`;
   command.configureOutput({ outputError: usageError(`${name} --help lists its options`) });
   for (const option of spec.options) command.addOption(optionOf(option));

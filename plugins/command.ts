@@ -36,8 +36,12 @@ export interface CommandSpec {
   readonly help?: string;
   /** Whole command lines that work, for its help; at least one for what can be run. */
   readonly examples: readonly string[];
+  /** The words that arguments take, by argument; default: any. */
+  readonly choices?: { readonly [argument: string]: readonly string[] };
   /** Commands below it: `token new`. */
   readonly commands?: readonly CommandSpec[];
+  /** Meant when the name above it stands alone: `rooms` is `rooms ls`. */
+  readonly isDefault?: boolean;
   /** Does it, and gives the status to end with; undefined for a name that only has commands below it. */
   readonly run?: (flags: object, args: readonly Argument[]) => Promise<number>;
 }

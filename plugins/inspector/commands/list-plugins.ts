@@ -2,6 +2,7 @@ import type { PluginStatus } from "../../client/index.ts";
 import type { Output } from "../../output.ts";
 import { jsonText, oneLine } from "../../terminal-text.ts";
 import { withServer, type RemoteOptions } from "../remote.ts";
+import { tableLines, type Column } from "../view/table-lines.ts";
 
 /** What `roomtap plugin list` is asked for. */
 export interface ListPluginsOptions extends RemoteOptions {
@@ -20,25 +21,19 @@ export function listPluginsCommand(options: ListPluginsOptions, { out, note }: O
   });
 }
 
-const titles = "ID VERSION STATE ISOLATION HANDLERS DELIVERED DROPPED DEPTH FAILED FAULTS RESTARTS".split(" ");
-/** From this column on stand numbers. */
-const firstNumber = titles.indexOf("HANDLERS");
+const columns: readonly Column[] = [
+  ...["ID", "VERSION", "STATE", "ISOLATION"].map((title) => ({ title })),
+  ...["HANDLERS", "DELIVERED", "DROPPED", "DEPTH", "FAILED", "FAULTS", "RESTARTS"].map((title) => ({
+    title,
+    align: "right" as const,
+  })),
+];
 
 /** A table of plugins, with what belongs to one below its line. Pure. */
 export function pluginLines(plugins: readonly PluginStatus[], long: boolean): readonly string[] {
   if (plugins.length === 0) return [];
-  const rows = [titles, ...plugins.map(cellsOf)];
-  const widths = titles.map((_, index) => Math.max(...rows.map((row) => (row[index] ?? "").length)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, index) => (index < firstNumber ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
-  return [
-    ...lines.slice(0, 1),
-    ...plugins.flatMap((plugin, index) => [lines[index + 1] ?? "", ...below(plugin, long)]),
-  ];
+  const [head = "", ...lines] = tableLines(columns, plugins.map(cellsOf));
+  return [head, ...plugins.flatMap((plugin, index) => [lines[index] ?? "", ...below(plugin, long)])];
 }
 
 function cellsOf({ id, version, state, isolation, handlers, faults, restarts }: PluginStatus): readonly string[] {
