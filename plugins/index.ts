@@ -131,6 +131,7 @@ export {
   logCommand,
   lookCommands,
   noProgress,
+  pluginCommands,
   progressBar,
   rawCommand,
   replayCommand,
