@@ -6,7 +6,9 @@ import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
   announceServer,
+  authoringCommands,
   cards,
+  groupedCommands,
   isLoopback,
   jsonLog,
   lookCommands,
@@ -27,6 +29,7 @@ import {
   type OptionSpec,
   type PluginEntry,
 } from "./plugins/index.ts";
+import { conformanceChecks, openTestHost } from "./plugins/testing/index.ts";
 
 /** How long agents may take to end when the command is interrupted. */
 const interruptGraceMs = 5_000;
@@ -113,6 +116,12 @@ function allCommands(): readonly CommandSpec[] {
     ...schemaCommands({ output, version: packageVersion() }),
     ...serverCommands({ ...parts, WebSocket }),
     ...tokenCommands(parts),
+    ...authoringCommands({
+      ...parts,
+      version: packageVersion(),
+      kit: { conformanceChecks, openTestHost },
+      leave: (status) => process.exit(endStatus(status)),
+    }),
   ];
 }
 
@@ -192,7 +201,7 @@ void output.lost.then((fault) => {
 
 try {
   const program = root();
-  for (const spec of allCommands()) addCommand(program, spec);
+  for (const spec of groupedCommands(allCommands())) addCommand(program, spec);
   await program.parseAsync();
 } catch (fault) {
   process.exitCode = statusOf(fault);

@@ -1,8 +1,19 @@
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
 export { countOf, listOf, originsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
+export {
+  authoringCommands,
+  checkPluginCommand,
+  newPluginCommand,
+  type AuthoringParts,
+  type CheckKit,
+  type CheckOptions,
+  type Finding,
+  type NewOptions,
+} from "./authoring/index.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";
 export {
   defineCommand,
+  groupedCommands,
   jsonOption,
   type CommandDefinition,
   type CommandParts,
@@ -113,6 +124,7 @@ export type { ManifestInput } from "./manifest.ts";
 export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
+export { findPlugin, type PluginSource } from "./plugin-source.ts";
 export type { KeyValues } from "./plugin-store.ts";
 export { checkHostOptions } from "./host-options.ts";
 export {
