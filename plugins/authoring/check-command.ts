@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { messageOf, RoomtapError } from "../../core/index.ts";
 import type { PluginPathEntry } from "../entry.ts";
@@ -84,7 +84,10 @@ export async function checkPluginCommand(
 ): Promise<number> {
   const given = { config: configOf(options.config), grants: grantsOf(options.grant) };
   const inspection = new Inspection(async (finding) => (options.json === true ? undefined : out(lineOf(finding))));
-  const source = await inspection.attempt("manifest and entry file", () => findPlugin(path));
+  const unbuilt = existsSync(join(path, "tsconfig.json"))
+    ? "Build it first, if it is not built: npm run build."
+    : undefined;
+  const source = await inspection.attempt("manifest and entry file", () => findPlugin(path), unbuilt);
   if (source !== null) await lookAt(inspection, { path, source, options, given, kit });
   const { findings, failures, plugin } = inspection;
   if (options.json === true) await out(JSON.stringify({ path: resolve(path), plugin, ok: failures === 0, findings }));
@@ -108,7 +111,7 @@ async function lookAt(inspection: Inspection, { path, source, options, given, ki
   if (manifest === null) {
     await inspection.add({ check: "manifest", status: "skipped", message: "its package.json says nothing of roomtap" });
   }
-  const types = await checkTypes(await packageFolder(file));
+  const types = await checkTypes(packageFolder(file));
   const remedy = types.status === "failed" ? { remedy: "Correct the types, and build it." } : {};
   await inspection.add({ check: "types", ...types, ...remedy });
   const grants = given.grants ?? (manifest === null ? [] : pluginGrants);
@@ -118,7 +121,8 @@ async function lookAt(inspection: Inspection, { path, source, options, given, ki
     const entry = { path, isolation, grants, config: given.config };
     const isLoaded = await inspection.attempt(`loads (${isolation})`, async () => {
       const host = await kit.openTestHost(entry);
-      inspection.plugin = host.info() ?? null;
+      const info = host.info();
+      if (info !== undefined) inspection.plugin = { id: info.id, version: info.version };
       await host.close();
       return true;
     });
@@ -128,18 +132,9 @@ async function lookAt(inspection: Inspection, { path, source, options, given, ki
 }
 
 /** The folder of the package that a module belongs to. */
-async function packageFolder(file: string): Promise<string> {
+function packageFolder(file: string): string {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (isPackage(folder) || folder === dirname(folder)) return folder;
-  }
-}
-
-function isPackage(folder: string): boolean {
-  try {
-    readFileSync(join(folder, "package.json"));
-    return true;
-  } catch {
-    return false;
+    if (existsSync(join(folder, "package.json")) || folder === dirname(folder)) return folder;
   }
 }
 
@@ -163,7 +158,9 @@ function grantsOf(words: readonly string[] | undefined): readonly PluginGrant[] 
   });
 }
 
-function lineOf({ check, status, message }: Finding): string {
-  const told = message === undefined ? "" : `: ${message.split("\n").join("\n         ")}`;
-  return `${status.padEnd(8)} ${check}${told}`;
+function lineOf({ check, status, message, remedy }: Finding): string {
+  // What a check found says already what to do.
+  const advice = remedy === undefined || message?.includes(remedy) === true ? [] : [remedy];
+  const told = [...(message === undefined ? [] : message.split("\n")), ...advice].join("\n         ");
+  return `${status.padEnd(8)} ${check}${told === "" ? "" : `: ${told}`}`;
 }
