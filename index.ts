@@ -410,7 +410,9 @@ export {
   type EventOf,
 } from "./core/index.ts";
 export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } from "./core/index.ts";
-export type { ConsumerOptions, ConsumerStats, Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
+export type { BatchConsumerOptions, BatchFailures, BatchHandler, BatchOutcome } from "./observers/index.ts";
+export type { ConsumerOptions, ConsumerSettings, ConsumerStats, EventConsumerOptions } from "./observers/index.ts";
+export type { Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
 export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
 export type {
   AnyPlugin,
