@@ -15,7 +15,7 @@ import {
   type ActivityKind,
   type Coordinates,
 } from "../../core/index.ts";
-import { Observers, type ConsumerOptions, type Subscription } from "../../observers/index.ts";
+import { Observers, type BatchOutcome, type ConsumerOptions, type Subscription } from "../../observers/index.ts";
 import { Gate } from "./gate.ts";
 
 /** Bounds that no handler gets more than, so that a test comes to them soon. */
@@ -108,7 +108,7 @@ export class TestObservers extends Observers {
     const call: AnyHandler = (given) => gate.pass(() => this.#call(id, handler, given));
     const held = { ...options, ...this.#bounded(options), handler: call } as ConsumerOptions;
     const subscription = super.observe(held);
-    const isBatch = "batch" in options && options.batch !== undefined;
+    const isBatch = options.batch !== undefined;
     this.#registered.set(id, {
       id,
       kinds: options.kinds ?? activityKinds,
@@ -153,32 +153,39 @@ export class TestObservers extends Observers {
     return to.length;
   }
 
-  async #callAsync(id: string, result: PromiseLike<unknown>, given: unknown): Promise<unknown> {
-    try {
-      return await result;
-    } catch (fault) {
-      this.#note(id, given, fault);
-      throw fault;
-    }
-  }
-
   #call(id: string, handler: AnyHandler, given: unknown): unknown {
     this.#calls++;
     let result: unknown;
     try {
       result = handler(given);
     } catch (fault) {
-      this.#note(id, given, fault);
+      this.#note(id, given, messageOf(fault));
       throw fault;
     }
     const isAwaited = typeof result === "object" && result !== null && "then" in result;
-    return isAwaited ? this.#callAsync(id, result as PromiseLike<unknown>, given) : result;
+    return isAwaited ? this.#awaited(id, result as PromiseLike<unknown>, given) : this.#judged(id, result, given);
   }
 
-  #note(consumer: string, given: unknown, fault: unknown): void {
+  async #awaited(id: string, result: PromiseLike<unknown>, given: unknown): Promise<unknown> {
+    try {
+      return this.#judged(id, await result, given);
+    } catch (fault) {
+      this.#note(id, given, messageOf(fault));
+      throw fault;
+    }
+  }
+
+  /** Of a handler further on, in a worker, the outcome of its batch says how it failed. */
+  #judged(id: string, result: unknown, given: unknown): unknown {
+    const { failures } = (Array.isArray(given) ? (result ?? {}) : {}) as BatchOutcome;
+    if ((failures?.thrown ?? 0) + (failures?.rejected ?? 0) > 0)
+      this.#note(id, given, failures?.message ?? "it failed");
+    return result;
+  }
+
+  #note(consumer: string, given: unknown, message: string): void {
     const event = (Array.isArray(given) ? given[0] : given) as { readonly kind?: unknown } | undefined;
-    const found = { consumer, kind: String(event?.kind), message: messageOf(fault) };
-    if (this.faults.length < 1_000) this.faults.push(found);
+    if (this.faults.length < 1_000) this.faults.push({ consumer, kind: String(event?.kind), message });
   }
 
   #bounded({ maxEvents, maxBytes, maxEventBytes }: ConsumerOptions): Partial<ConsumerOptions> {
