@@ -206,4 +206,6 @@ export {
   type ScriptedOptions,
   type Step,
 } from "./runners/index.ts";
+export type { RouteMatch, RouteTable } from "./route-table.ts";
+export type { RouteRegistration } from "./services.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";

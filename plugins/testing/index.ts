@@ -1,6 +1,7 @@
 export type { TestRequest, TestResponse } from "./call-route.ts";
 export { conformanceChecks } from "./conformance/checks.ts";
 export type { ConformanceCheck, ConformanceOptions, ConformanceSettings } from "./conformance/options.ts";
+export type { Gate } from "./gate.ts";
 export type { LogLine } from "./host-parts.ts";
 export { readRecording, type Recording, type RecordingSource } from "./recording.ts";
 export { openTestHost, TestHost, type HostSettings, type TestedPlugin, type TestHostOptions } from "./test-host.ts";

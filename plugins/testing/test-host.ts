@@ -153,13 +153,13 @@ export class TestHost implements AsyncDisposable {
    * @param options.timeGoesOn lets the clock run meanwhile, as fast as the machine's
    * @throws RoomtapError `check_failed` after 5 s of the machine's time, naming who has not come back
    */
-  async settled({ timeGoesOn = false }: { readonly timeGoesOn?: boolean } = {}): Promise<void> {
+  async settled(options: { readonly timeGoesOn?: boolean } = {}): Promise<void> {
     const work = within(this.#rest(), () => {
       const running = this.#parts.observers.stats().filter((each) => each.running && this.#isAwaited(each.id));
       const who = running.map(({ id }) => id).join(", ");
       return `expected handlers to come back; after ${patienceMs} ms still running: ${who || "none, but the storage"}. If they wait for ctx.clock, advance it`;
     });
-    await (timeGoesOn ? this.whileTimeGoes(work) : work);
+    await (options.timeGoesOn === true ? this.whileTimeGoes(work) : work);
   }
 
   /** Moves the clock in steps of at most 1 s, with turns of the event loop between, and waits until all has settled. */
