@@ -1,31 +1,39 @@
 #!/usr/bin/env node
 import { resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { errorTable, messageOf, RoomtapError, secretsOfEnvironment } from "./core/index.ts";
+import { errorTable, messageOf, RoomtapError, secretsOfEnvironment, systemClock } from "./core/index.ts";
 import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
   announceServer,
   authoringCommands,
   cards,
+  completionCommands,
   groupedCommands,
   isLoopback,
   jsonLog,
   lookCommands,
+  noProgress,
   printer,
+  progressBar,
   runningCommands,
   packageVersion,
   runtimeFolder,
   schemaCommands,
   serverCommands,
+  showCommands,
   StreamOutput,
+  styleFor,
+  terminalOf,
   tokenCommands,
   waitLine,
   WebSocket,
+  type Argument,
   type CommandParts,
   type CommandSpec,
   type ConsoleParts,
   type HostConfig,
+  type InspectorParts,
   type OptionSpec,
   type PluginEntry,
 } from "./plugins/index.ts";
@@ -93,10 +101,29 @@ const runHost: ConsoleParts["runHost"] = (run, use, logger) =>
     }
   });
 
+/** A bar on standard error, where that is a terminal. */
+const withProgress: InspectorParts["withProgress"] = async (label, use) => {
+  const { stderr } = process;
+  const write = (text: string): void => void stderr.write(text);
+  const width = (): number => stderr.columns || 80;
+  const progress = stderr.isTTY ? progressBar({ label, clock: systemClock, write, width }) : noProgress;
+  try {
+    return await use(progress);
+  } finally {
+    progress.clear();
+  }
+};
+
 /** All commands, an area each. */
 function allCommands(): readonly CommandSpec[] {
   const parts: CommandParts = { output, environment: process.env, untilStopped };
-  return [
+  const inspector: InspectorParts = {
+    ...{ ...parts, WebSocket, withProgress },
+    style: styleFor({ isTerminal: process.stdout.isTTY, environment: process.env }),
+    terminal: terminalOf(process),
+    runtimeFolder: () => runtimeFolder(process.env),
+  };
+  return groupedCommands([
     ...runningCommands({
       ...parts,
       ...{ runHost, shown: shownBy, agent: acpExampleAgent, isLoopback },
@@ -112,9 +139,9 @@ function allCommands(): readonly CommandSpec[] {
         if (process.exitCode !== 0) process.exit();
       },
     }),
-    ...lookCommands(parts),
-    ...schemaCommands({ output, version: packageVersion() }),
-    ...serverCommands({ ...parts, WebSocket }),
+    ...showCommands(inspector),
+    ...lookCommands(inspector),
+    ...serverCommands(inspector),
     ...tokenCommands(parts),
     ...authoringCommands({
       ...parts,
@@ -122,7 +149,9 @@ function allCommands(): readonly CommandSpec[] {
       kit: { conformanceChecks, openTestHost },
       leave: (status) => process.exit(endStatus(status)),
     }),
-  ];
+    ...schemaCommands({ output, version: packageVersion() }),
+    ...completionCommands({ output, commands: allCommands }),
+  ]);
 }
 
 function root(): Command {
@@ -140,7 +169,11 @@ function usageError(hint: string): (text: string) => void {
 }
 
 function addCommand(parent: Command, spec: CommandSpec, path = "roomtap"): void {
-  const command = parent.command(spec.usage).description(spec.about);
+  const command = parent.command(spec.usage, { isDefault: spec.isDefault === true }).description(spec.about);
+  for (const argument of command.registeredArguments) {
+    const choices = spec.choices?.[argument.name()];
+    if (choices !== undefined) argument.choices(choices);
+  }
   const name = `${path} ${command.name()}`;
   command.configureOutput({ outputError: usageError(`${name} --help lists its options`) });
   for (const option of spec.options) command.addOption(optionOf(option));
@@ -152,7 +185,7 @@ function addCommand(parent: Command, spec: CommandSpec, path = "roomtap"): void 
   const { run } = spec;
   if (run === undefined) return;
   command.action(async (...given: readonly unknown[]) => {
-    const args = given.slice(0, -2) as readonly (string | undefined)[];
+    const args = given.slice(0, -2) as readonly Argument[];
     process.exitCode = endStatus(await run(command.opts(), args));
   });
 }
@@ -201,7 +234,7 @@ void output.lost.then((fault) => {
 
 try {
   const program = root();
-  for (const spec of groupedCommands(allCommands())) addCommand(program, spec);
+  for (const spec of allCommands()) addCommand(program, spec);
   await program.parseAsync();
 } catch (fault) {
   process.exitCode = statusOf(fault);

@@ -30,21 +30,20 @@ describe("the packed package", () => {
     const plugin = fencedBlocks(readText("README.md"), "js").find((text) => text.startsWith("// plugin.js"));
     writeFileSync(join(folder, "plugin.js"), plugin ?? "");
     const program = `
-      import { createRoomtap } from "roomtap";
-      const steps = [{ tool: { id: "c1", name: "read" } }, { finish: "done" }];
+      import { openTestHost } from "roomtap/testing";
+      const runner = async (turn) => {
+        turn.emit({ type: "tool.start", payload: { tool_id: "c1", name: "read" } });
+        turn.emit({ type: "tool.complete", payload: { tool_id: "c1", outcome: "ok" } });
+        return { status: "completed", text: "done" };
+      };
       for (const isolation of ${JSON.stringify(isolations)}) {
-        const tap = await createRoomtap({
-          db: ":memory:",
-          rooms: [{ room_id: "desk", members: [{ handle: "bot", runner: { kind: "scripted", script: { steps } } }] }],
-          plugins: [{ path: "./as-in-the-readme", isolation }],
-        });
-        await tap.room("desk").post({ text: "@bot go" });
-        await tap.finish();
-        const caller = { principal: "test", scopes: ["read"], rooms: null, grants: [] };
-        const call = { args: [], caller, signal: new AbortController().signal };
-        const [{ id }] = tap.plugins.list();
-        console.log(JSON.stringify([id, isolation, await tap.plugins.run(id, "counts", call)]));
-        await tap.close();
+        const rooms = [{ room_id: "desk", members: [{ handle: "bot", runner }] }];
+        const host = await openTestHost({ path: "./as-in-the-readme", isolation, rooms });
+        await host.rooms.room("desk").post({ text: "@bot go" });
+        await host.rooms.quiet();
+        await host.settled();
+        console.log(JSON.stringify([host.id, isolation, await host.command("counts")]));
+        await host.close();
       }`;
     const stdout = await installed.node(["--input-type=module", "--eval", program]);
     expect(
