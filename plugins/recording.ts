@@ -3,7 +3,6 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 import {
   activityEventSchema,
-  activityKinds,
   coordinatesSchema,
   limits,
   messageOf,
@@ -25,10 +24,10 @@ const headerSchema = z.strictObject({
     rooms: z.array(z.string()).nullable(),
     payload: z.enum(["meta", "standard", "full"]),
     /** Absent: all. */
-    kinds: z.array(z.enum(activityKinds)).optional(),
+    kinds: z.array(z.string()).optional(),
   }),
-  /** Which file of the recording this is, from 2 on. */
-  part: z.int().min(2).optional(),
+  /** Which file of the recording this is; the first one need not say so. */
+  part: z.int().min(1).optional(),
 });
 
 const lostSchema = z.strictObject({
@@ -49,6 +48,9 @@ const endSchema = z.strictObject({
   /** It goes on in a next file. */
   continued: z.literal(true).optional(),
 });
+
+/** A newer host may have kinds that this one does not know. */
+const eventSchema = activityEventSchema.extend({ kind: z.string() });
 
 /** The first line of a recording's file. */
 export type RecordingHeader = z.output<typeof headerSchema>;
@@ -127,7 +129,7 @@ class Reading {
     } else if (isOf(value, "end")) this.#close(parsed(endSchema, value, number));
     else {
       // Payloads are loose in a recording, as they are on the wire: a newer host may tell more.
-      this.#events.push(parsed(activityEventSchema, value, number) as unknown as ActivityEvent);
+      this.#events.push(parsed(eventSchema, value, number) as unknown as ActivityEvent);
     }
   }
 

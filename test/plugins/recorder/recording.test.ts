@@ -54,7 +54,9 @@ describe("a recording", () => {
 
   it("keeps what a newer host tells of an event", () => {
     const newer = { ...deltaOf(1), more: 1, payload: { text: "a", offset: 0, tone: "calm" } };
-    expect(parseRecording([header, JSON.stringify(newer)]).events).toEqual([newer]);
+    const seen = { ...deltaOf(2), kind: "message.seen", payload: { by: "ada" } };
+    const lines = [header, ...[newer, seen].map((event) => JSON.stringify(event))];
+    expect(parseRecording(lines).events).toEqual([newer, seen]);
   });
 
   it("cut off anywhere gives its whole lines, and says that it is cut", () => {
@@ -91,7 +93,6 @@ describe("what is none is refused, with the line that is wrong", () => {
     ["another thing", [header, '{"a":1}'], "line 2: v: "],
     ["a number", [header, "7"], "line 2: "],
     ["a broken line in the middle", [header, "{", eventText(deltaOf(1))], "line 2: expected JSON"],
-    ["an unknown kind", [header, eventText(deltaOf(1)).replace("message.delta", "message.gone")], "line 2: kind: "],
     ["a loss of nothing", [header, JSON.stringify({ lost: { ...lost, events: 0 } })], "line 2: lost.events: "],
     [
       "a line behind the end",
