@@ -7,6 +7,7 @@ import {
   acpExampleAgent,
   announceServer,
   cards,
+  inspectorPage,
   completionCommands,
   isLoopback,
   jsonLog,
@@ -124,6 +125,7 @@ function allCommands(): readonly CommandSpec[] {
     ...runningCommands({
       ...parts,
       ...{ runHost, shown: shownBy, agent: acpExampleAgent, isLoopback },
+      page: { plugin: inspectorPage(), grants: ["routes"] },
       ...{ input: process.stdin, frames: process.stdout },
       logger: (level) => jsonLog(level, process.stderr),
       announce: ({ db, ...server }) => announceServer({ ...server, db: resolve(db) }, runtimeFolder(process.env)),
