@@ -238,7 +238,11 @@ describe.each(["inline", "worker"] as const)("a plugin, %s,", (isolation) => {
     await expect(wrong).rejects.toThrow("maxEvents is a whole number from 1 to 1048576, got 0");
     const unknown = load("r", `ctx.on("*", () => undefined, { concurrency: 0 });`);
     await expect(unknown).rejects.toThrow("concurrency is a whole number from 1 to 64, got 0");
-    expect([bench.host.ids, bench.bus.observers.stats(), bench.host.routes.of("p")]).toEqual([[], [], []]);
+    expect([bench.host.ids, bench.bus.observers.stats(), bench.host.routes.match("GET", "/plugins/p/a")]).toEqual([
+      [],
+      [],
+      null,
+    ]);
   });
 
   it("ends a handler, a route and a command of its own", async () => {
