@@ -6,13 +6,16 @@ import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
   announceServer,
+  authoringCommands,
   cards,
   inspectorPage,
   completionCommands,
+  groupedCommands,
   isLoopback,
   jsonLog,
   lookCommands,
   noProgress,
+  pluginCommands,
   printer,
   progressBar,
   runningCommands,
@@ -36,6 +39,7 @@ import {
   type OptionSpec,
   type PluginEntry,
 } from "./plugins/index.ts";
+import { conformanceChecks, openTestHost } from "./plugins/testing/index.ts";
 
 /** How long agents may take to end when the command is interrupted. */
 const interruptGraceMs = 5_000;
@@ -121,7 +125,7 @@ function allCommands(): readonly CommandSpec[] {
     terminal: terminalOf(process),
     runtimeFolder: () => runtimeFolder(process.env),
   };
-  return [
+  return groupedCommands([
     ...runningCommands({
       ...parts,
       ...{ runHost, shown: shownBy, agent: acpExampleAgent, isLoopback },
@@ -141,10 +145,17 @@ function allCommands(): readonly CommandSpec[] {
     ...showCommands(inspector),
     ...lookCommands(inspector),
     ...serverCommands(inspector),
+    ...pluginCommands(inspector),
     ...tokenCommands(parts),
+    ...authoringCommands({
+      ...parts,
+      version: packageVersion(),
+      kit: { conformanceChecks, openTestHost },
+      leave: (status) => process.exit(endStatus(status)),
+    }),
     ...schemaCommands({ output, version: packageVersion() }),
     ...completionCommands({ output, commands: allCommands }),
-  ];
+  ]);
 }
 
 function root(): Command {

@@ -16,6 +16,11 @@ export const hostErrors = {
     remedy: "Read the message; a newer version may know more.",
     exit: 1,
   },
+  check_failed: {
+    meaning: "A plugin does not do what every plugin must, or what its test waits for did not come.",
+    remedy: "Do what the message says; the page of roomtap/testing tells each check.",
+    exit: 1,
+  },
   closed: { meaning: "The object was closed before the call.", remedy: "Open a new one.", exit: 1 },
   demo_failed: {
     meaning: "A turn of the demo settled with another status than completed or passed.",
@@ -148,8 +153,8 @@ export const hostErrors = {
     exit: 2,
   },
   plugin_lost: {
-    meaning: "The plugin's worker ended before it answered.",
-    remedy: "Try again: it is started anew. `roomtap plugin list` tells why it ended.",
+    meaning: "The plugin was unloaded, or its worker ended, before it answered.",
+    remedy: "Try again when it runs: `roomtap plugin list` tells how it fares, and why its worker ended.",
     exit: 1,
   },
   position_conflict: {

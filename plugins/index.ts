@@ -1,9 +1,20 @@
 export { builtFile } from "./built-file.ts";
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
 export { countOf, listOf, numbersOf, originsOf, secondsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
+export {
+  authoringCommands,
+  checkPluginCommand,
+  newPluginCommand,
+  type AuthoringParts,
+  type CheckKit,
+  type CheckOptions,
+  type Finding,
+  type NewOptions,
+} from "./authoring/index.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";
 export {
   defineCommand,
+  groupedCommands,
   jsonOption,
   type Argument,
   type CommandDefinition,
@@ -120,6 +131,7 @@ export type { ManifestInput } from "./manifest.ts";
 export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
+export { findPlugin, type PluginSource } from "./plugin-source.ts";
 export type { KeyValues } from "./plugin-store.ts";
 export { checkHostOptions } from "./host-options.ts";
 export {
@@ -131,6 +143,7 @@ export {
   logCommand,
   lookCommands,
   noProgress,
+  pluginCommands,
   progressBar,
   rawCommand,
   replayCommand,
@@ -225,4 +238,6 @@ export {
   type ScriptedOptions,
   type Step,
 } from "./runners/index.ts";
+export type { RouteMatch, RouteTable } from "./route-table.ts";
+export type { RouteRegistration } from "./services.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";

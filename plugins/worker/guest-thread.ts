@@ -1,5 +1,5 @@
 import { MessageChannel, Worker } from "node:worker_threads";
-import { limits, messageOf, RoomtapError, Signal, workerBounds, type Clock } from "../../core/index.ts";
+import { hostDefaults, limits, messageOf, RoomtapError, Signal, workerBounds, type Clock } from "../../core/index.ts";
 import type { PluginAbout } from "../instance.ts";
 import type { Logger } from "../plugin.ts";
 import { Line, type Served } from "./line.ts";
@@ -88,9 +88,9 @@ export class GuestThread {
     return this.inTime("reading its file", this.line.call("load", { file: this.#file }));
   }
 
-  /** What `run` gives; a guest that takes longer than `workerBounds.setupMs` is ended, and `run` rejects. */
+  /** What `run` gives; a guest that takes longer than `hostDefaults.setupMs` is ended, and `run` rejects. */
   async inTime<Result>(what: string, run: Promise<Result>): Promise<Result> {
-    const ms = workerBounds.setupMs;
+    const ms = hostDefaults.setupMs;
     const stopTimer = this.#clock.after(ms, () => void this.end(`${what} took longer than ${ms} ms`));
     try {
       return await run;

@@ -72,7 +72,7 @@ export class WorkerInstance implements PluginInstance {
   async #check(guest: GuestThread): Promise<void> {
     const { id, config } = this.#parts;
     try {
-      await guest.inTime("checking its config", guest.line.call("check", { config }));
+      await guest.line.call("check", { config });
     } catch (fault) {
       if (!(fault instanceof RoomtapError) || fault.code !== "invalid_params") throw fault;
       // It did not even get there.
@@ -83,7 +83,7 @@ export class WorkerInstance implements PluginInstance {
   async #setUp(guest: GuestThread): Promise<void> {
     const { permit, stepMs } = this.#parts;
     this.#isBegun = true;
-    await guest.inTime("its setup", guest.line.call("setup", { permit, stepMs }));
+    await guest.line.call("setup", { permit, stepMs });
     this.#seats.endEmpty();
   }
 
@@ -121,8 +121,9 @@ export class WorkerInstance implements PluginInstance {
     try {
       const about = await guest.load();
       if (about.id !== id) throw new RoomtapError("invalid_plugin", `its file holds ${about.id} now`);
-      await this.#check(guest);
-      await this.#setUp(guest);
+      // The first time its host sees to that.
+      await guest.inTime("its check", this.#check(guest));
+      await guest.inTime("its setup", this.#setUp(guest));
     } catch (fault) {
       return guest.end(`it could not be set up again: ${messageOf(fault)}`);
     }
