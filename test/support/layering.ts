@@ -17,9 +17,8 @@ const below = new Map<string, readonly string[]>([
 /** A config and a runner may be a module and a plugin is one, wherever it stands. */
 const computedImports: readonly string[] = [
   "plugins/config.ts",
-  "plugins/plugin-source.ts",
+  "plugins/import-plugin.ts",
   "plugins/runners/module-runner.ts",
-  "plugins/worker/guest.ts",
 ];
 
 /** Folders of `plugins` that are no built-in, but part of the host. */
