@@ -58,6 +58,38 @@ export {
   type UpParts,
 } from "./console/index.ts";
 export { counted } from "./counted.ts";
+export { cellWidth, cutCells, padCells } from "./cells.ts";
+export {
+  boardBounds,
+  boardLines,
+  crew,
+  emptyBoard,
+  reduceEntry,
+  reduceEvent,
+  reduceRow,
+  seed,
+  visibleBoard,
+  type Board,
+  type BoardBounds,
+  type BoardMember,
+  type BoardTurn,
+  type CrewConfig,
+  type CrewOptions,
+  type EarlierAttempt,
+  type Missing,
+  type RequestCard,
+  type Seed,
+  type SeedAttempt,
+  type SeedOptions,
+  type StreamedText,
+  type Tally,
+  type ToolCard,
+  type TurnNote,
+  type Viewer,
+  type VisibleBoard,
+  type VisibleTurn,
+} from "./crew/index.ts";
+export { durationText } from "./duration-text.ts";
 export type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 export {
   AtReply,
@@ -110,6 +142,7 @@ export {
 } from "./gateway/index.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
 export type { ManifestInput } from "./manifest.ts";
+export { keysOf, type Key } from "./keys.ts";
 export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
@@ -194,4 +227,6 @@ export {
   type ScriptedOptions,
   type Step,
 } from "./runners/index.ts";
+export { Screen, terminalOf, type Terminal } from "./screen.ts";
+export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";

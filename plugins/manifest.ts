@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isId, RoomtapError } from "../core/index.ts";
 import { firstProblem } from "./runners/index.ts";
 import { kindsNamed, knownPatterns } from "./patterns.ts";
+import { pluginGrants } from "./permit.ts";
 import { pluginId } from "./plugin-id.ts";
 import { shown } from "./shown.ts";
 import { isVersionRange } from "./versions.ts";
@@ -41,6 +42,8 @@ const permissionsSchema = z.strictObject({
   routes: z
     .union([z.boolean(), z.array(path).min(1)], { error: "expected true, false, or a list of paths such as /metrics" })
     .default(false),
+  /** Grants that it makes use of, and does without when they are not given. `ctx.grants` says which were. */
+  optional: z.array(oneOf(...pluginGrants), expected("a list of grants")).default([]),
 });
 
 const manifestSchema = z.strictObject({

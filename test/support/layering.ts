@@ -14,8 +14,13 @@ const below = new Map<string, readonly string[]>([
   ["bin.ts", ["core", "rooms", "observers", "plugins", "index.ts"]],
 ]);
 
-/** A config may be a module and a plugin is one, wherever it stands. */
-const computedImports: readonly string[] = ["plugins/config.ts", "plugins/plugin-source.ts", "plugins/worker/guest.ts"];
+/** A config may be a module and a plugin is one, wherever it stands; which built-ins there are says a table. */
+const computedImports: readonly string[] = [
+  "plugins/built-ins.ts",
+  "plugins/config.ts",
+  "plugins/plugin-source.ts",
+  "plugins/worker/guest.ts",
+];
 
 /** Folders of `plugins` that are no built-in, but part of the host. */
 const hostFolders: readonly string[] = ["worker"];
