@@ -15,6 +15,8 @@ export { boardLines } from "./board-lines.ts";
 export { boardBounds, type BoardBounds } from "./bounds.ts";
 export type { CrewConfig, CrewOptions } from "./config.ts";
 export { crew } from "./crew.ts";
+export { crewCommands, type CrewParts } from "./crew-commands.ts";
+export { crewCommand, type CrewCommandOptions, type CrewCommandParts } from "./crew-command.ts";
 export { reduceEntry } from "./members.ts";
 export { reduceEvent } from "./reduce.ts";
 export { reduceRow } from "./rows.ts";

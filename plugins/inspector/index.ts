@@ -11,6 +11,6 @@ export { answerHelp, tailHelp } from "./help.ts";
 export { announceServer, findServers, runtimeFolder, type FoundServers, type LocalServer } from "./local-server.ts";
 export { lookCommands } from "./look-commands.ts";
 export type { LookOptions } from "./look-options.ts";
-export type { RemoteOptions } from "./remote.ts";
-export type { RemoteParts } from "./remote-flags.ts";
+export { withServer, type RemoteOptions } from "./remote.ts";
+export { remoteOf, remoteOptions, type RemoteFlags, type RemoteParts } from "./remote-flags.ts";
 export { serverCommands } from "./server-commands.ts";
