@@ -25,9 +25,10 @@ import {
   gatewayTable,
   HostOfGateways,
   maskedReport,
+  openAgents,
+  openRoomRunners,
   OpenGateways,
   parseAuth,
-  parseRunnerConfig,
   PluginHost,
   scopedFanOut,
   secretsOfConfig,
@@ -46,7 +47,6 @@ import {
   type PluginHostOptions,
   type RoomConfig,
   type RunnerConfig,
-  type Runners,
 } from "./plugins/index.ts";
 import {
   openSqliteLog,
@@ -55,7 +55,6 @@ import {
   SessionSharing,
   type LeaseWait,
   type Room,
-  type RoomDefinition,
   type PolicyOptions,
 } from "./rooms/index.ts";
 
@@ -231,8 +230,8 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const gateways = new OpenGateways();
   closings.push(() => gateways.close());
   await plugins.loadAll(options.plugins ?? []);
-  const agents = agentsOf(options.agents ?? {}, runners);
-  const rooms = options.rooms.map((room, index) => definitionOf(room, `rooms[${index}]`, runners));
+  const agents = await openAgents(options.agents ?? {}, runners);
+  const rooms = await openRoomRunners(options.rooms, runners);
   const { maxConcurrentTurns, stopGraceMs, turnDeadlineMs, leaseTtlMs, onWait, busyMode } = options;
   const bounds = { stopGraceMs, turnDeadlineMs };
   const parts = { tap, clock, ids, report };
@@ -366,30 +365,6 @@ async function drain(observers: Observers, report: Report): Promise<void> {
   report({ code: "undelivered", message: `${undelivered} events were not delivered before closing${handlers}` });
 }
 
-/** Agents by id, with their runners. */
-function agentsOf(agents: NonNullable<RoomtapOptions["agents"]>, runners: Runners): ReadonlyMap<string, Runner> {
-  return new Map(
-    Object.entries(agents).map(([agentId, agent]) => [
-      agentId,
-      "run" in agent ? agent : runners.of(parseRunnerConfig(agent, `agents.${agentId}`)),
-    ]),
-  );
-}
-
-/** @param path where the room stands in the options, for the message of an error */
-function definitionOf({ members, ...room }: RoomtapRoom, path: string, runners: Runners): RoomDefinition {
-  return {
-    ...room,
-    members: members.map(({ runner = null, ...member }, index) => ({
-      ...member,
-      runner:
-        runner === null || "run" in runner
-          ? runner
-          : runners.of(parseRunnerConfig(runner, `${path}.members[${index}].runner`)),
-    })),
-  };
-}
-
 /** Before anything is closed: half a closing would leave turns open. */
 function checkGrace(graceMs: number | undefined): void {
   if (graceMs === undefined || graceMs >= 0) return;
@@ -410,7 +385,9 @@ export {
   type EventOf,
 } from "./core/index.ts";
 export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } from "./core/index.ts";
-export type { ConsumerOptions, ConsumerStats, Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
+export type { BatchConsumerOptions, BatchFailures, BatchHandler, BatchOutcome } from "./observers/index.ts";
+export type { ConsumerOptions, ConsumerSettings, ConsumerStats, EventConsumerOptions } from "./observers/index.ts";
+export type { Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
 export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
 export type {
   AnyPlugin,
@@ -449,6 +426,7 @@ export type {
   StandardSchema,
 } from "./plugins/index.ts";
 
+<<<<<<< HEAD
 // The board of a room: the built-in Crew, and what it is made of, for programs that draw their own.
 export { boardLines, crew, emptyBoard, reduceEntry, reduceEvent, reduceRow, seed } from "./plugins/index.ts";
 export type { Board, BoardBounds, BoardMember, BoardTurn, CrewConfig, CrewOptions } from "./plugins/index.ts";
@@ -456,6 +434,9 @@ export type { EarlierAttempt, Missing, RequestCard, StreamedText, Tally, ToolCar
 export type { Seed, SeedAttempt, SeedOptions, TurnNote, VisibleBoard, VisibleTurn } from "./plugins/index.ts";
 
 // Agents: what a runner is handed and gives back, and the two that are built in.
+=======
+// Agents: what a runner is handed and gives back, and those that are built in.
+>>>>>>> main
 export type {
   Answered,
   AnswerResult,
@@ -472,10 +453,12 @@ export type {
   TurnMember,
   WriteResult,
 } from "./core/index.ts";
-export { createAcpRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
+export { createAcpRunner, createProcessRunner, createScriptedRunner, parseScript } from "./plugins/index.ts";
 export type {
   AcpConfig,
   AcpOptions,
+  ModuleConfig,
+  ProcessOptions,
   RunnerConfig,
   Script,
   ScriptedConfig,

@@ -98,6 +98,14 @@ export const limits = {
   maxRingBytes: 4_194_304,
   /** The smallest `maxBytes` of a consumer: any delta, and any event cut to what names it, fits into it. */
   minQueueBytes: 16_384,
+  /** Calls of one consumer's handler side by side. */
+  maxConcurrency: 64,
+  /**
+   * Events in one batch for a handler, and their estimate in bytes: it ends before the event that takes it over. An event
+   * larger than that is a batch by itself.
+   */
+  maxBatchEvents: 1_024,
+  maxBatchBytes: 1_048_576,
   /** Plugins of a config. */
   maxPlugins: 64,
   /** Handlers, routes and commands of one plugin, each. One more is refused. */

@@ -74,7 +74,8 @@ export const wireErrors = {
     exit: 1,
   },
   not_granted: {
-    meaning: "A principal or a plugin asks for what it was not granted: whole payloads, the reasoning of members, approvals.",
+    meaning:
+      "A principal or a plugin asks for what it was not granted: whole payloads, the reasoning of members, approvals.",
     remedy: "Ask without it, or have it granted: to the credential, or in the plugin's entry of the config.",
     exit: 3,
   },

@@ -8,7 +8,7 @@ import {
   type KindEntry,
 } from "../core/index.ts";
 import type { ConsumerOptions, Grant, PayloadLevel } from "./observer.ts";
-import type { QueueBounds } from "./queue.ts";
+import type { QueueBounds } from "./delivery.ts";
 
 /** What becomes of an event of a kind, by filter, grants and level. */
 export type Treatment = "skip" | "pass" | "meta" | "withhold";
@@ -56,6 +56,9 @@ export function checkConsumerOptions(options: ConsumerOptions): void {
     bad("maxBytes", options.maxBytes, limits.minQueueBytes, 1_073_741_824) ??
     bad("maxEventBytes", options.maxEventBytes, 512, maxBytes) ??
     bad("stallMs", options.stallMs, 1, Number.MAX_SAFE_INTEGER) ??
+    bad("concurrency", options.concurrency, 1, limits.maxConcurrency) ??
+    bad("batch", options.batch, 1, limits.maxBatchEvents) ??
+    concurrentBatches(options) ??
     (options.payload === "full" && !options.grants?.includes("full") ? 'payload "full" needs the grant "full"' : null);
   if (problem !== null) throw new RoomtapError("invalid_params", `consumer ${options.id}: ${problem}`);
   const unknown = options.kinds?.find((kind) => !activityKinds.includes(kind));
@@ -77,6 +80,8 @@ const optionNames: readonly string[] = [
   "maxBytes",
   "maxEventBytes",
   "stallMs",
+  "concurrency",
+  "batch",
   "handler",
 ] satisfies readonly (keyof ConsumerOptions)[];
 
@@ -103,4 +108,9 @@ function unknownWord(name: string, words: readonly string[], known: readonly str
 function bad(name: string, value: number | undefined, min: number, max: number): string | null {
   if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) return null;
   return `${name} is a whole number from ${min} to ${max}, got ${value}`;
+}
+
+function concurrentBatches({ batch, concurrency = 1 }: ConsumerOptions): string | null {
+  if (batch === undefined || concurrency === 1) return null;
+  return `batch goes with concurrency 1, got ${concurrency}: a batch has events of several attempts, and two of them side by side would break their order`;
 }

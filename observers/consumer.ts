@@ -1,23 +1,16 @@
-import {
-  activityKinds,
-  consumerDefaults,
-  envelopeBytes,
-  kindIndex,
-  messageOf,
-  type ActivityEvent,
-  type ActivityKind,
-  type Attempt,
-  type Clock,
-  type Report,
-} from "../core/index.ts";
+import { consumerDefaults, envelopeBytes, type Clock, type Report } from "../core/index.ts";
+import { BatchCalls } from "./batch-calls.ts";
+import { Books } from "./books.ts";
+import type { CallParts, Calls, Held } from "./calls.ts";
 import { isDelta } from "./coalesce.ts";
-import { boundsOf, treatmentsOf, type KindTreatment, type Treatment } from "./consumer-options.ts";
-import { HandlerCalls, type Failure } from "./handler-calls.ts";
+import { EventCalls } from "./event-calls.ts";
 import { Healing } from "./healing.ts";
 import type { ConsumerOptions, ConsumerStats } from "./observer.ts";
-import { atMeta, freezeEvent, payloadBytes, type SharedShapes } from "./payload.ts";
-import { Queue, type Losses, type QueueBounds } from "./queue.ts";
+import { payloadBytes, type SharedShapes } from "./payload.ts";
+import type { Delivery } from "./delivery.ts";
+import { Queue } from "./queue.ts";
 import type { Ring } from "./ring.ts";
+import { View } from "./view.ts";
 
 /** Looks at the clock are this many events apart at most; a slow handler brings them down to one. */
 const maxPace = 256;
@@ -35,108 +28,117 @@ interface Parts {
 }
 
 /**
- * One registered handler: its position in the ring, its own queue once it has fallen behind, and the calls of its handler,
- * one at a time. As long as it keeps up, events go straight from the ring to the handler.
+ * One registered handler: its position in the ring, its own queue once it has fallen behind, and the calls of its handler.
+ * One that gets events one at a time gets them straight from the ring as long as it keeps up. Where attempts go side by
+ * side, or events in batches, all of them go through the queue: it knows what may go next, and what may come back.
  */
-export class Consumer implements Losses {
+export class Consumer implements Held {
   readonly id: string;
   readonly #parts: Parts;
-  readonly #bounds: QueueBounds;
-  /** Up to this estimate an event cannot be over `maxEventBytes`. */
-  readonly #plainBytes: number;
-  readonly #treatments: readonly KindTreatment[];
-  /** By the kind's number: 1 where the treatment is `pass`. */
-  readonly #passes: Uint8Array;
-  readonly #rooms: ReadonlySet<string> | null;
-  readonly #queue: Queue;
-  readonly #calls: HandlerCalls;
+  readonly #view: View;
   readonly #healing = new Healing();
-  readonly #droppedByKind = new Map<ActivityKind, number>();
-  /** Kinds of notices that were reported: each only once. */
-  readonly #reported = new Set<string>();
+  readonly #books: Books;
+  readonly #queue: Queue;
+  readonly #calls: Calls;
+  /** Where events go straight from the ring; null if all go through the queue. */
+  readonly #straightCalls: EventCalls["straight"] | null;
   /** The position of the next event in the ring. */
   cursor: number;
-  merged = 0;
-  /** Events that went straight from the ring to the handler; `#published` and `#delivered` count the others. */
+  /** Events that went straight from the ring to the handler; the books count the others. */
   #straight = 0;
-  #published = 0;
-  #delivered = 0;
-  #gaps = 0;
-  /** Events until the next look at the clock. */
+  /** Calls until the next look at the clock. */
   #pace = 16;
   /** Whether events that it wants are delivered as they are, with nothing to tell before them. */
   #isPlain = true;
-  #lagging = false;
   #disposed = false;
 
   constructor(options: ConsumerOptions, parts: Parts) {
-    this.id = options.id;
+    const { id, concurrency = 1 } = options;
+    const { clock, report } = parts;
+    this.id = id;
     this.#parts = parts;
-    this.#bounds = boundsOf(options);
-    this.#plainBytes = this.#bounds.maxEventBytes + envelopeBytes;
-    this.#treatments = treatmentsOf(options);
-    this.#passes = Uint8Array.from(this.#treatments, (treatment) => (treatment === "pass" ? 1 : 0));
-    this.#rooms = options.rooms === undefined ? null : new Set(options.rooms);
-    this.#queue = new Queue(this.#bounds, this);
-    this.#calls = new HandlerCalls({
-      handler: options.handler,
-      clock: parts.clock,
+    this.#view = new View(options, parts.shapes);
+    this.#books = new Books({ id, clock, report, healing: this.#healing });
+    const callParts: CallParts = {
+      held: this,
+      books: this.#books,
+      clock,
       stallMs: options.stallMs ?? consumerDefaults.stallMs,
-      onFailure: (failure, cause) => this.#onFailure(failure, cause),
       onSettled: () => {
         if (!this.#disposed) parts.wake();
       },
-    });
+    };
+    if (options.batch !== undefined) {
+      this.#queue = new Queue(this.#view.bounds, this.#books, "batch");
+      this.#calls = new BatchCalls(options.handler, options.batch, callParts);
+      this.#straightCalls = null;
+    } else {
+      const isSerial = concurrency === 1;
+      const calls = new EventCalls(options.handler, concurrency, callParts);
+      this.#queue = new Queue(this.#view.bounds, this.#books, isSerial ? "serial" : "side_by_side");
+      this.#calls = calls;
+      this.#straightCalls = isSerial ? calls.straight : null;
+    }
     this.cursor = parts.ring.head;
     this.#look();
   }
 
   /** Whether a handler's call has not settled. */
   get isRunning(): boolean {
-    return this.#calls.running;
+    return this.#calls.running > 0;
   }
 
-  /** Whether anything waits for it. */
+  /** Whether nothing waits for it, and nothing is in its hands. */
   get isIdle(): boolean {
-    return !this.#calls.running && this.#queue.held === 0 && this.cursor === this.#parts.ring.head;
+    return this.#calls.running === 0 && this.#queue.held === 0 && this.cursor === this.#parts.ring.head;
   }
 
-  /** Calls the handler with what waits, until it awaits something or `deadline` (monotonic ms) has passed. */
-  drain(deadline: number): void {
-    if (this.#calls.running || this.#disposed) return;
-    if (this.#queue.held > 0 || this.#isBehind()) this.absorb();
+  /**
+   * Calls the handler with what waits, until no further call may start or `deadline` (monotonic ms) has passed: true when
+   * it was the deadline, and more may be there.
+   */
+  drain(deadline: number): boolean {
+    if (this.#disposed || this.#calls.isFull) return false;
+    if (this.#straightCalls === null || this.#queue.held > 0 || this.#isBehind()) this.absorb();
     const { clock } = this.#parts;
     for (let last = clock.monotonic(); ;) {
-      if (!this.#deliverSome(this.#pace)) return;
+      if (!this.#deliverSome(this.#pace)) return false;
       const now = clock.monotonic();
       this.#pace = now - last < paceMs ? Math.min(this.#pace * 2, maxPace) : Math.max(this.#pace >> 1, 1);
-      if (now >= deadline) return;
+      if (now >= deadline) return true;
       last = now;
     }
   }
 
-  /** Delivers up to `count` events. False when it can go no further now. */
+  /** Makes up to `count` calls. False when it can go no further now. */
   #deliverSome(count: number): boolean {
     const { ring } = this.#parts;
     const { ready } = ring;
     const queue = this.#queue;
-    const calls = this.#calls;
+    const calls = this.#straightCalls;
+    const { passes, plainBytes } = this.#view;
+    if (calls === null) return this.#deliverHeld(count);
     for (let left = count; left > 0; left--) {
       const at = this.cursor;
       if (queue.held > 0) {
-        this.#deliverQueued();
+        this.#calls.callNext();
       } else if (at >= ready) {
         return false;
-      } else if (this.#isPlain && this.#passes[ring.kind(at)] === 1 && ring.bytes(at) <= this.#plainBytes) {
+      } else if (this.#isPlain && passes[ring.kind(at)] === 1 && ring.bytes(at) <= plainBytes) {
         // The cursor goes on first: the handler may ask for stats or emit, and both may move what is unread.
         this.cursor = at + 1;
         this.#straight++;
-        calls.call(ring.event(at));
+        calls.call(ring.event(at), null);
       } else {
-        this.#deliverNext();
+        this.#deliverNext(calls);
       }
-      if (calls.running || this.#disposed) return false;
+      if (calls.running > 0 || this.#disposed) return false;
     }
+    return true;
+  }
+
+  #deliverHeld(count: number): boolean {
+    for (let left = count; left > 0; left--) if (!this.#calls.callNext()) return false;
     return true;
   }
 
@@ -148,15 +150,15 @@ export class Consumer implements Losses {
       const kind = ring.kind(this.cursor);
       const attempt = ring.attempt(this.cursor);
       const event = ring.event(this.cursor);
-      const treatment = this.#treatmentOf(event, kind);
+      const treatment = this.#view.treatmentOf(event, kind);
       if (treatment === "skip") {
         if (event.kind === "turn.settled") this.#queue.end(attempt);
       } else if (treatment === "withhold") {
         this.#queue.withhold(event, attempt, kind);
       } else {
-        this.#published++;
+        this.#books.published++;
         const bytes = ring.bytes(this.cursor);
-        const shaped = this.#shape(event, bytes, treatment);
+        const shaped = this.#view.shape(event, bytes, treatment);
         this.#queue.offer(shaped, attempt, kind, shaped === event ? bytes : envelopeBytes + payloadBytes(shaped));
       }
     }
@@ -165,75 +167,89 @@ export class Consumer implements Losses {
 
   stats(): ConsumerStats {
     this.absorb();
-    const p50 = this.#calls.times.percentile(0.5);
-    const p99 = this.#calls.times.percentile(0.99);
-    const oldest = this.#queue.oldestAt;
-    const dropped = [...this.#droppedByKind.values()].reduce((sum, count) => sum + count, 0);
+    const { published, delivered, merged, dropped, droppedByKind, gaps, failures, lagging } = this.#books;
+    const { times, inHand, running } = this.#calls;
+    const p50 = times.percentile(0.5);
+    const p99 = times.percentile(0.99);
+    const oldest = inHand.oldestAt ?? this.#queue.oldestAt;
     return {
       id: this.id,
-      published: this.#published + this.#straight,
-      delivered: this.#delivered + this.#straight,
-      merged: this.merged,
+      published: published + this.#straight,
+      delivered: delivered + this.#straight,
+      merged,
       dropped,
-      dropped_by_kind: Object.fromEntries(this.#droppedByKind),
-      gaps: this.#gaps,
-      failures: { ...this.#calls.failures },
-      depth: this.#queue.depth,
-      bytes: this.#queue.bytes,
+      dropped_by_kind: Object.fromEntries(droppedByKind),
+      gaps,
+      failures: { ...failures },
+      depth: this.#queue.depth + inHand.events,
+      bytes: this.#queue.bytes + inHand.bytes,
       oldest_age_ms: oldest === null ? null : Math.max(0, this.#parts.clock.now() - oldest),
-      lagging: this.#lagging,
-      running: this.#calls.running,
+      lagging,
+      running,
       handler_ms: p50 === null || p99 === null ? null : { p50, p99 },
     };
   }
 
-  /** No further call starts; what was held counts as dropped. */
+  /** No further call starts; what waited counts as dropped. */
   dispose(): void {
     if (this.#disposed) return;
     this.absorb();
     this.#disposed = true;
+    this.#books.close();
     this.#queue.clear();
     this.#calls.close();
   }
 
-  drop(attempt: Attempt, event: ActivityEvent, kind: number, count: number): void {
-    const word = activityKinds[kind] ?? event.kind;
-    this.#droppedByKind.set(word, (this.#droppedByKind.get(word) ?? 0) + count);
-    if (this.#disposed) return;
-    if (isDelta(event)) {
-      this.#healing.broke(attempt, event.kind);
-    } else {
-      this.#lagging = true;
-      this.#reportOnce("lagging", "it lost events that start or end something: its handler is too slow for its bound");
-    }
-    this.#reportOnce("saturated", "its queue reached its bound; what it loses is counted and told as gaps");
+  get nextBytes(): number {
+    const entry = this.#queue.nextEvent;
+    if (entry === null) return envelopeBytes;
+    const { event, bytes, lane } = entry;
+    // What heals brings everything before it along.
+    return isDelta(event) && this.#healing.isBroken(event, lane.attempt) ? bytes + event.payload.offset : bytes;
   }
 
-  ended(attempt: Attempt): void {
-    this.#healing.forget(attempt);
+  take(): Delivery | undefined {
+    const next = this.#disposed ? undefined : this.#queue.shift();
+    if (next === undefined) return undefined;
+    const { event, attempt, isLast } = next;
+    const healed = attempt === null ? event : this.#healing.heal(event, attempt);
+    if (attempt !== null && isLast) this.#healing.forget(attempt);
+    this.#look();
+    if (healed !== event) next.bytes = envelopeBytes + payloadBytes(healed);
+    next.event = this.#view.finish(healed);
+    return next;
   }
 
-  at(): number {
-    return this.#parts.clock.now();
+  release(delivery: Delivery): void {
+    this.#queue.release(delivery);
+  }
+
+  lose(lost: readonly Delivery[]): void {
+    this.#queue.lose(lost);
+  }
+
+  renew(): void {
+    this.#healing.renew();
   }
 
   #look(): void {
-    this.#isPlain = this.#rooms === null && !this.#queue.hasOpenGaps && !this.#healing.isNeeded;
+    this.#isPlain = this.#view.rooms === null && !this.#queue.hasOpenGaps && !this.#healing.isNeeded;
   }
 
   /** Delivers the event at the cursor if it is wanted, or the gap that has to be told before it. */
-  #deliverNext(): void {
+  #deliverNext(calls: EventCalls["straight"]): void {
     const { ring } = this.#parts;
     const kind = ring.kind(this.cursor);
     const bytes = ring.bytes(this.cursor);
     const event = ring.event(this.cursor);
     const attempt = ring.attempt(this.cursor);
-    const treatment = this.#treatmentOf(event, kind);
+    const treatment = this.#view.treatmentOf(event, kind);
     const isSeen = treatment === "pass" || treatment === "meta";
     const gap = isSeen ? this.#queue.takeGap(attempt, event.at) : undefined;
     if (gap !== undefined) {
       this.#look();
-      this.#deliver(gap);
+      this.#books.deliver(gap);
+      calls.call(this.#view.finish(gap), null);
       return;
     }
     this.cursor++;
@@ -242,60 +258,15 @@ export class Consumer implements Losses {
     if (event.kind === "turn.settled") this.#queue.end(attempt);
     this.#look();
     if (!isSeen) return;
-    this.#published++;
-    this.#deliver(this.#shape(healed, bytes, treatment));
-  }
-
-  #deliverQueued(): void {
-    const next = this.#queue.shift();
-    if (next === undefined) return;
-    const { event, attempt, isLast } = next;
-    const healed = attempt === null ? event : this.#healing.heal(event, attempt);
-    if (attempt !== null && isLast) this.#healing.forget(attempt);
-    this.#look();
-    this.#deliver(healed);
-  }
-
-  #deliver(event: ActivityEvent): void {
-    if (event.kind === "gap") this.#gaps++;
-    else this.#delivered++;
-    // Of a delta the text had to stay until here, for merging and healing.
-    const isMeta = isDelta(event) && this.#treatments[kindIndex.get(event.kind) ?? 0] === "meta";
-    const shaped = isMeta ? atMeta(event) : event;
-    freezeEvent(shaped);
-    this.#calls.call(shaped);
-  }
-
-  /** The event as far as it is granted, and cut to `maxEventBytes`. Deltas are short, and cut they would be broken. */
-  #shape(event: ActivityEvent, bytes: number, treatment: Treatment): ActivityEvent {
-    if (isDelta(event)) return event;
-    const { shapes } = this.#parts;
-    if (treatment === "meta") return shapes.meta(event);
-    return bytes - envelopeBytes <= this.#bounds.maxEventBytes ? event : shapes.cut(event, this.#bounds.maxEventBytes);
+    this.#books.published++;
+    const finished = this.#view.finish(this.#view.shape(healed, bytes, treatment));
+    this.#books.deliver(finished);
+    calls.call(finished, null);
   }
 
   #isBehind(): boolean {
     const { ring } = this.#parts;
-    return ring.head - this.cursor > this.#bounds.maxEvents || ring.bytesFrom(this.cursor) > this.#bounds.maxBytes;
-  }
-
-  #treatmentOf(event: ActivityEvent, kind: number): Treatment {
-    if (this.#rooms !== null && !this.#rooms.has(event.coordinates?.room_id ?? "")) return "skip";
-    const treatment = this.#treatments[kind] ?? "skip";
-    if (treatment !== "meta_of_approval") return treatment;
-    return "method" in event.payload && event.payload.method !== "approval" ? "pass" : "meta";
-  }
-
-  #onFailure(failure: Failure, cause: unknown): void {
-    if (failure === "thrown") this.#reportOnce("handler_threw", `its handler threw: ${messageOf(cause)}`, cause);
-    else if (failure === "rejected")
-      this.#reportOnce("handler_rejected", `its handler rejected: ${messageOf(cause)}`, cause);
-    else this.#reportOnce("stalled", "a call of its handler has run for longer than stallMs");
-  }
-
-  #reportOnce(code: string, message: string, cause?: unknown): void {
-    if (this.#reported.has(code)) return;
-    this.#reported.add(code);
-    this.#parts.report({ code, message: `consumer ${this.id}: ${message}`, subject: this.id, cause });
+    const { maxEvents, maxBytes } = this.#view.bounds;
+    return ring.head - this.cursor > maxEvents || ring.bytesFrom(this.cursor) > maxBytes;
   }
 }

@@ -120,9 +120,8 @@ export class Observers implements ActivitySink {
     let tail = this.#ring.head;
     let left = false;
     for (const consumer of this.#consumers.values()) {
-      consumer.drain(deadline);
+      if (consumer.drain(deadline)) left = true;
       if (consumer.cursor < tail) tail = consumer.cursor;
-      left ||= !consumer.isRunning && !consumer.isIdle;
     }
     this.#ring.trim(tail);
     if (left) this.#wake();

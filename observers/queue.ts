@@ -1,90 +1,48 @@
-import { envelopeBytes, limits, type ActivityEvent, type Attempt } from "../core/index.ts";
+import { envelopeBytes, type ActivityEvent, type Attempt } from "../core/index.ts";
 import { follows, isDelta, MergedDelta } from "./coalesce.ts";
-import { Fifo } from "./fifo.ts";
 import { addToGap, emptyGap, gapEvent, joinGaps, type GapCount } from "./gap.ts";
-
-/** An event that waits, in the order of its attempt. */
-interface Entry {
-  /** The event; of a merged delta the last one. */
-  event: ActivityEvent;
-  readonly attempt: Attempt;
-  readonly kind: number;
-  readonly order: number;
-  /** Its first `n`. */
-  readonly first: number | null;
-  /** Events of the seam that it stands for. */
-  count: number;
-  bytes: number;
-  merged: MergedDelta | null;
-  /** What the consumer did not get right before this event. */
-  gap: GapCount | null;
-  before: Entry | null;
-  after: Entry | null;
-  /** Nothing of the attempt will come behind it. */
-  isLast: boolean;
-}
-
-/** Who counts what the queue does to events. */
-export interface Losses {
-  merged: number;
-  /** @param count events of the seam that `event` stands for */
-  drop(attempt: Attempt, event: ActivityEvent, kind: number, count: number): void;
-  /** Of the attempt nothing waits, and nothing will come. */
-  ended(attempt: Attempt): void;
-  /** Wall time, for a gap that no event follows. */
-  at(): number;
-}
-
-/** What a consumer is to be told next. */
-export interface Delivery {
-  readonly event: ActivityEvent;
-  /** null for a gap. */
-  readonly attempt: Attempt | null;
-  /** Whether the attempt is over with it. */
-  readonly isLast: boolean;
-}
-
-export interface QueueBounds {
-  readonly maxEvents: number;
-  readonly maxBytes: number;
-  readonly maxEventBytes: number;
-}
+import type { Delivery, HandOut, LossCause, Losses, QueueBounds } from "./delivery.ts";
+import { EntryList, Lane, type Entry } from "./lane.ts";
+import { PendingGaps } from "./pending-gaps.ts";
+import { ReadyLanes } from "./ready-lanes.ts";
 
 /**
  * What one consumer has to read still, within its bound in items and bytes (I8). At the bound a delta is merged into the
  * one it follows; then the oldest delta goes, then the oldest other event (I7); and each loss is told at its place (I6).
  *
- * A gap has no place of its own: it hangs on the next event of its attempt, and stays open while there is none. Open gaps
- * of an attempt that has ended are closed: they are told before the next event of anybody. Bounds: 256 open and 256
- * closed ones; what is beyond is counted in one gap without coordinates.
+ * A gap has no place of its own: it hangs on the next event of its attempt, and is pending while there is none.
  */
 export class Queue {
   readonly #bounds: QueueBounds;
   readonly #losses: Losses;
-  readonly #deltas = new Fifo<Entry>();
-  readonly #others = new Fifo<Entry>();
-  /** The last waiting entry of each attempt that has one. */
-  readonly #lastOf = new Map<Attempt, Entry>();
-  readonly #open = new Map<Attempt, GapCount>();
-  readonly #closed: GapCount[] = [];
-  #rest: GapCount | null = null;
+  readonly #deltas = new EntryList();
+  readonly #others = new EntryList();
+  /** Attempts of which something waits, is to be told, or is in somebody's hands. */
+  readonly #lanes = new Map<Attempt, Lane>();
+  readonly #gaps = new PendingGaps();
+  /** Lanes whose next event may go; null where any may. */
+  readonly #ready: ReadyLanes | null;
+  /** Whether what was handed out comes back. */
+  readonly #comesBack: boolean;
   #order = 0;
   #bytes = 0;
-  #held = 0;
+  #depth = 0;
 
-  constructor(bounds: QueueBounds, losses: Losses) {
+  constructor(bounds: QueueBounds, losses: Losses, handOut: HandOut = "serial") {
     this.#bounds = bounds;
     this.#losses = losses;
+    this.#ready = handOut === "side_by_side" ? new ReadyLanes() : null;
+    this.#comesBack = handOut !== "serial";
   }
 
   /** How often `shift` gives something at least: events, and gaps that wait for no event. */
   get held(): number {
-    return this.#held;
+    return this.#depth + this.#gaps.dueCount;
   }
 
   /** Events held; a merged delta is one. */
   get depth(): number {
-    return this.#deltas.size + this.#others.size;
+    return this.#depth;
   }
 
   /** Estimated bytes held. */
@@ -94,12 +52,18 @@ export class Queue {
 
   /** Whether a gap waits for an event: then `takeGap` has to be asked before one is delivered past the queue. */
   get hasOpenGaps(): boolean {
-    return this.#open.size > 0;
+    return this.#gaps.hasOpen;
   }
 
   /** Wall time of the oldest held event, or null. */
   get oldestAt(): number | null {
-    return this.#next()?.event.at ?? null;
+    return this.#oldest()?.event.at ?? null;
+  }
+
+  /** The event that `shift` gives next; null if it gives a gap or nothing. */
+  get nextEvent(): Entry | null {
+    const entry = this.#gaps.dueCount > 0 ? undefined : this.#next();
+    return entry === undefined || entry.gap !== null ? null : entry;
   }
 
   /** @param bytes estimate of the event, at most `maxBytes` */
@@ -112,70 +76,124 @@ export class Queue {
 
   /** Notes an event that a missing grant keeps back. */
   withhold(event: ActivityEvent, attempt: Attempt, kind: number): void {
-    addToGap(this.#gapAtEnd(attempt), { kind, count: 1, first: event.n, last: event.n }, "withheld");
+    addToGap(this.#gapAtEnd(this.#laneOf(attempt)), { kind, count: 1, first: event.n, last: event.n }, "withheld");
   }
 
   /** Notes that nothing of the attempt will be offered any more. */
   end(attempt: Attempt): void {
-    const last = this.#lastOf.get(attempt);
-    if (last !== undefined) {
-      last.isLast = true;
+    const lane = this.#lanes.get(attempt);
+    if (lane === undefined) {
+      this.#losses.ended(attempt);
       return;
     }
-    this.#close(attempt);
-    this.#losses.ended(attempt);
+    lane.isOver = true;
+    this.#look(lane);
   }
 
-  /** The next event, or the gap before it; undefined when nothing is left. */
+  /** The next event, or the gap before it; undefined when nothing is left that may go now. */
   shift(): Delivery | undefined {
     const entry = this.#next();
-    const told = this.#takeClosed() ?? entry?.gap ?? null;
-    if (told !== null) {
-      if (told === entry?.gap) entry.gap = null;
-      return { event: gapEvent(told, entry?.event.at ?? this.#losses.at()), attempt: null, isLast: false };
-    }
+    const due = this.#gaps.shift();
+    if (due !== undefined) return this.#handOutGap(due.gap, due.lane, entry?.event.at ?? this.#losses.at());
     if (entry === undefined) return undefined;
+    const { lane, gap, merged, bytes } = entry;
+    if (gap !== null) {
+      entry.gap = null;
+      return this.#handOutGap(gap, lane, entry.event.at);
+    }
     this.#remove(entry);
-    const { event, merged, attempt, isLast } = entry;
-    if (isLast) this.#close(attempt);
-    return { event: merged === null ? event : merged.event(), attempt, isLast };
+    const { attempt } = lane;
+    const isLast = lane.isOver && lane.first === null;
+    const event = merged === null ? entry.event : merged.event();
+    this.#handOut(lane);
+    return { event, attempt, isLast, bytes, lane, from: entry };
+  }
+
+  /** Takes back what was handed out and is done with. */
+  release({ lane }: Delivery): void {
+    if (lane === null || !this.#comesBack) return;
+    lane.inHand--;
+    this.#ready?.look(lane);
+    this.#look(lane);
+  }
+
+  /** Takes back what was handed out and reached nobody, in order: it counts as dropped, and is told at its place. */
+  lose(lost: readonly Delivery[]): void {
+    for (const { lane, from } of lost) {
+      if (lane === null) {
+        if (!("lane" in from)) this.#gaps.joinRest(from);
+        continue;
+      }
+      if ("lane" in from) this.#countDropped(from, "unhandled");
+      // What is due comes before all that waits, and behind what was in hand.
+      const gap = lane.due ?? this.#gapBefore(lane.first, lane);
+      if ("lane" in from) addEntry(gap, from);
+      else joinGaps(gap, from);
+    }
+    for (const delivery of lost) this.release(delivery);
   }
 
   /** The gap that has to be told before an event of this attempt is delivered past the empty queue. */
   takeGap(attempt: Attempt, at: number): ActivityEvent | undefined {
-    const gap = this.#open.get(attempt);
-    if (gap === undefined) return undefined;
-    this.#open.delete(attempt);
+    const lane = this.#lanes.get(attempt);
+    const gap = lane === undefined ? null : this.#gaps.take(lane);
+    if (lane === undefined || gap === null) return undefined;
+    this.#forgetIdle(lane);
     return gapEvent(gap, at);
   }
 
   /** Throws away what is held, as dropped, and forgets all gaps. */
   clear(): void {
-    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) this.#take(entry);
-    this.#open.clear();
-    this.#closed.length = 0;
-    this.#rest = null;
-    this.#held = 0;
+    for (let entry = this.#oldest(); entry !== undefined; entry = this.#oldest()) {
+      this.#remove(entry);
+      this.#countDropped(entry, "overflow");
+    }
+    this.#lanes.clear();
+    this.#gaps.clear();
+    this.#ready?.clear();
   }
 
-  #takeClosed(): GapCount | undefined {
-    const gap = this.#closed.shift() ?? this.#rest ?? undefined;
-    if (gap === undefined) return undefined;
-    if (gap === this.#rest) this.#rest = null;
-    this.#held--;
-    return gap;
+  #handOutGap(gap: GapCount, lane: Lane | null, at: number): Delivery {
+    if (lane !== null) this.#handOut(lane);
+    return { event: gapEvent(gap, at), attempt: null, isLast: false, bytes: 0, lane, from: gap };
   }
 
+  #handOut(lane: Lane): void {
+    if (this.#comesBack) lane.inHand++;
+    this.#ready?.look(lane);
+    if (lane.isOver && lane.first === null && !this.#isBusy(lane)) this.#close(lane);
+    this.#forgetIdle(lane);
+  }
+
+  /** What may go next. */
   #next(): Entry | undefined {
+    return this.#ready === null ? this.#oldest() : (this.#ready.first?.first ?? undefined);
+  }
+
+  #oldest(): Entry | undefined {
     const delta = this.#deltas.first;
     const other = this.#others.first;
-    if (delta === undefined || other === undefined) return delta ?? other;
+    if (delta === null || other === null) return delta ?? other ?? undefined;
     return delta.order < other.order ? delta : other;
   }
 
+  #laneOf(attempt: Attempt): Lane {
+    const known = this.#lanes.get(attempt);
+    if (known !== undefined) return known;
+    const lane = new Lane(attempt);
+    this.#lanes.set(attempt, lane);
+    return lane;
+  }
+
+  /** Whether an event or a gap of the attempt has to come back before its next one may go. */
+  #isBusy(lane: Lane): boolean {
+    return this.#ready !== null && lane.inHand > 0;
+  }
+
   #merge(event: ActivityEvent, attempt: Attempt): boolean {
-    const last = this.#lastOf.get(attempt);
-    if (last === undefined || !isDelta(event) || !isDelta(last.event) || !follows(last.event, event)) return false;
+    const last = this.#lanes.get(attempt)?.last;
+    if (last === undefined || last === null) return false;
+    if (!isDelta(event) || !isDelta(last.event) || !follows(last.event, event)) return false;
     const more = event.payload.text.length;
     if (last.bytes - envelopeBytes + more > this.#bounds.maxEventBytes) return false;
     last.merged ??= new MergedDelta(last.event);
@@ -188,81 +206,90 @@ export class Queue {
   }
 
   #append(event: ActivityEvent, attempt: Attempt, kind: number, bytes: number): void {
-    const before = this.#lastOf.get(attempt) ?? null;
-    const gap = this.#open.get(attempt) ?? null;
-    if (gap !== null) this.#open.delete(attempt);
+    const lane = this.#laneOf(attempt);
     const entry: Entry = {
       event,
-      attempt,
+      lane,
       kind,
       order: this.#order++,
       first: event.n,
       count: 1,
       bytes,
       merged: null,
-      gap,
-      before,
+      gap: this.#gaps.take(lane),
+      before: null,
       after: null,
-      isLast: event.kind === "turn.settled",
+      older: null,
+      newer: null,
     };
-    if (before !== null) before.after = entry;
-    this.#lastOf.set(attempt, entry);
+    lane.push(entry);
     (isDelta(event) ? this.#deltas : this.#others).push(entry);
+    if (event.kind === "turn.settled") lane.isOver = true;
     this.#bytes += bytes;
-    this.#held++;
+    this.#depth++;
+    this.#ready?.look(lane);
   }
 
   #dropOne(): void {
     const entry = this.#deltas.first ?? this.#others.first;
-    if (entry === undefined) return;
-    this.#take(entry);
-    const { after, attempt, event, kind, count, first } = entry;
-    const gap = after === null ? this.#gapAtEnd(attempt) : (after.gap ??= emptyGap(attempt.coordinates));
+    if (entry === null) return;
+    const { after } = entry;
+    this.#remove(entry);
+    this.#countDropped(entry, "overflow");
+    const gap = this.#gapBefore(after, entry.lane);
     if (entry.gap !== null) joinGaps(gap, entry.gap);
-    addToGap(gap, { kind, count, first, last: event.n }, "dropped");
-    if (entry.isLast) this.end(attempt);
+    addEntry(gap, entry);
+    this.#look(entry.lane);
   }
 
-  /** Takes an entry out as dropped. Its members were counted as merged, and are dropped now like itself. */
-  #take(entry: Entry): void {
-    this.#remove(entry);
-    this.#losses.merged -= entry.count - 1;
-    this.#losses.drop(entry.attempt, entry.event, entry.kind, entry.count);
+  /** Counts an entry as dropped. Its members were counted as merged, and are dropped now like itself. */
+  #countDropped({ lane, event, kind, count }: Entry, cause: LossCause): void {
+    this.#losses.merged -= count - 1;
+    this.#losses.drop(lane.attempt, event, kind, count, cause);
   }
 
   #remove(entry: Entry): void {
-    (isDelta(entry.event) ? this.#deltas : this.#others).shift();
+    (isDelta(entry.event) ? this.#deltas : this.#others).remove(entry);
+    entry.lane.remove(entry);
+    this.#ready?.look(entry.lane);
     this.#bytes -= entry.bytes;
-    this.#held--;
-    if (entry.before !== null) entry.before.after = entry.after;
-    if (entry.after !== null) entry.after.before = entry.before;
-    else if (entry.before !== null) this.#lastOf.set(entry.attempt, entry.before);
-    else this.#lastOf.delete(entry.attempt);
+    this.#depth--;
+  }
+
+  /** The gap right before a waiting event; with none, the one behind all that waits. */
+  #gapBefore(next: Entry | null, lane: Lane): GapCount {
+    return next === null ? this.#gapAtEnd(lane) : (next.gap ??= emptyGap(lane.attempt.coordinates));
   }
 
   /** The gap behind the attempt's last waiting event. */
-  #gapAtEnd(attempt: Attempt): GapCount {
-    const known = this.#open.get(attempt);
-    if (known !== undefined) return known;
-    const [oldest] = this.#open.size < limits.maxGapAttempts ? [] : this.#open.keys();
-    if (oldest !== undefined) this.#close(oldest);
-    const gap = emptyGap(attempt.coordinates);
-    this.#open.set(attempt, gap);
-    return gap;
+  #gapAtEnd(lane: Lane): GapCount {
+    const inTheWay = lane.gap === null ? this.#gaps.inTheWay : undefined;
+    if (inTheWay !== undefined) {
+      this.#close(inTheWay);
+      this.#forgetIdle(inTheWay);
+    }
+    return this.#gaps.open(lane);
   }
 
-  /** Has the attempt's open gap told at once: by name, if it stands behind nothing that waits and there is room for it. */
-  #close(attempt: Attempt): void {
-    const gap = this.#open.get(attempt);
-    if (gap === undefined) return;
-    this.#open.delete(attempt);
-    if (!this.#lastOf.has(attempt) && this.#closed.length < limits.maxGapAttempts) {
-      this.#closed.push(gap);
-      this.#held++;
-      return;
-    }
-    if (this.#rest === null) this.#held++;
-    this.#rest ??= emptyGap(null);
-    joinGaps(this.#rest, gap);
+  /** Has the attempt's open gap told at once: by name, unless something of it waits or is in hand that comes before. */
+  #close(lane: Lane): void {
+    this.#gaps.close(lane, lane.first === null && !this.#isBusy(lane));
   }
+
+  /** Closes the books of an attempt that is over, when nothing of it waits or has to come back first. */
+  #look(lane: Lane): void {
+    if (lane.isOver && lane.first === null && !this.#isBusy(lane)) {
+      this.#close(lane);
+      this.#losses.ended(lane.attempt);
+    }
+    this.#forgetIdle(lane);
+  }
+
+  #forgetIdle(lane: Lane): void {
+    if (lane.isIdle) this.#lanes.delete(lane.attempt);
+  }
+}
+
+function addEntry(gap: GapCount, { kind, count, first, event }: Entry): void {
+  addToGap(gap, { kind, count, first, last: event.n }, "dropped");
 }

@@ -139,8 +139,8 @@ export function defineConfig(config: HostConfig): HostConfig {
 }
 
 /**
- * The config of a JSON file, or what a module (`.js`, `.mjs`, `.cjs`) exports by default. Folders in it are meant from
- * where the file stands.
+ * The config of a JSON file, or what a module (`.js`, `.mjs`, `.cjs`) exports by default. Folders and
+ * files in it are meant from where the file stands.
  * @throws RoomtapError `invalid_config`, naming the file, and the path in it or why it cannot be read
  */
 export async function readConfig(file: string): Promise<HostConfig> {
@@ -189,8 +189,9 @@ function placed(member: MemberConfig, folder: string): MemberConfig {
 }
 
 function placedRunner(runner: RunnerConfig, folder: string): RunnerConfig {
-  if (runner.kind !== "acp" || runner.cwd === undefined) return runner;
-  return { ...runner, cwd: resolve(folder, runner.cwd) };
+  if (runner.kind === "scripted") return runner;
+  const path = runner.kind === "module" ? { path: resolve(folder, runner.path) } : {};
+  return { ...runner, ...path, ...(runner.cwd !== undefined && { cwd: resolve(folder, runner.cwd) }) };
 }
 
 function placedPlugin(entry: string | PluginPathEntry, folder: string): PluginPathEntry {

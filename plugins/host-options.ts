@@ -30,7 +30,7 @@ function missing(value: unknown, methods: readonly string[]): readonly string[] 
 /** A runner's config is parsed by its own schema, with its own code; here it is only told from what is none. */
 const runnerSchema = z.custom((value) => runnerProblem(value) === null, {
   error: ({ input }) =>
-    "expected a config of kind acp or scripted, a runner with kind, run and close, or null for a person, " +
+    "expected a config of kind acp, module or scripted, a runner with kind, run and close, or null for a person, " +
     `got ${runnerProblem(input) ?? ""}`,
 });
 
@@ -43,9 +43,13 @@ function runnerProblem(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return shown(value);
   const kind: unknown = Reflect.get(value, "kind");
-  if (!("run" in value)) return kind === "acp" || kind === "scripted" ? null : `one of kind ${shown(kind)} without run`;
+  if (!("run" in value)) return isConfigKind(kind) ? null : `one of kind ${shown(kind)} without run`;
   const lacks = [...(typeof kind === "string" && kind !== "" ? [] : ["kind"]), ...missing(value, ["run", "close"])];
   return lacks.length === 0 ? null : `one without ${lacks.join(", ")}`;
+}
+
+function isConfigKind(kind: unknown): boolean {
+  return kind === "acp" || kind === "module" || kind === "scripted";
 }
 
 const memberSchema = z.strictObject(

@@ -145,6 +145,7 @@ export {
   type TokenConfig,
   type TransportHost,
 } from "./gateway/index.ts";
+export { openAgents, openRoomRunners, type GivenRoom, type GivenRunner } from "./given-runners.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
 export type { ManifestInput } from "./manifest.ts";
 export { keysOf, type Key } from "./keys.ts";
@@ -219,15 +220,19 @@ export {
   acpDefaults,
   acpExampleAgent,
   createAcpRunner,
+  createProcessRunner,
   createRunners,
   createScriptedRunner,
   parseRunnerConfig,
   parseScript,
+  processDefaults,
   runnerConfigSchema,
   scriptLimits,
   scriptSchema,
   type AcpConfig,
   type AcpOptions,
+  type ModuleConfig,
+  type ProcessOptions,
   type RunnerConfig,
   type Runners,
   type RunnersOptions,

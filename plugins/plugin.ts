@@ -1,5 +1,5 @@
 import type { AnswerResult, Clock, JsonObject, RequestEntry, Scope, Undo } from "../core/index.ts";
-import type { ConsumerOptions, ConsumerStats } from "../observers/index.ts";
+import type { BatchConsumerOptions, ConsumerStats, EventConsumerOptions } from "../observers/index.ts";
 import type { LogRow, RoomSnapshot } from "../rooms/index.ts";
 import type { ManifestInput } from "./manifest.ts";
 import type { EventFor, KindPattern } from "./patterns.ts";
@@ -7,19 +7,18 @@ import type { PluginGrant } from "./permit.ts";
 
 /** Bounds and level of one handler; see the consumer's options. Grants are given to the plugin as a whole. */
 export interface HandlerOptions extends Pick<
-  ConsumerOptions,
-  "rooms" | "payload" | "maxEvents" | "maxBytes" | "maxEventBytes" | "stallMs"
+  EventConsumerOptions,
+  "rooms" | "payload" | "maxEvents" | "maxBytes" | "maxEventBytes" | "stallMs" | "concurrency"
 > {
-  /** Attempts whose events are handled side by side, 1 to 64; those of one attempt never are. Default 1. */
-  readonly concurrency?: number | undefined;
   /** See `BatchOptions`. */
   readonly batch?: undefined;
 }
 
 /** The same for a handler of batches. */
-export interface BatchOptions extends Omit<HandlerOptions, "batch" | "concurrency"> {
-  /** The handler is called with so many events at most, 1 to 1,024: those that are there. */
-  readonly batch: number;
+export interface BatchOptions extends Pick<
+  BatchConsumerOptions,
+  "rooms" | "payload" | "maxEvents" | "maxBytes" | "maxEventBytes" | "stallMs" | "batch"
+> {
   readonly concurrency?: undefined;
 }
 

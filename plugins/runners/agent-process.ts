@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { createRedactor, messageOf, secretsOfEnvironment, type Clock } from "../../core/index.ts";
 import type { AcpConfig } from "./config.ts";
 import { LastLines } from "./last-lines.ts";
+import { keepGroup, killGroup, ownGroup } from "./process-group.ts";
 import { within } from "./waiting.ts";
 
 /** A child process that runs an agent. */
@@ -30,10 +31,9 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
     ...(cwd !== undefined && { cwd }),
     env: environmentOf(env),
     stdio: ["pipe", "pipe", "pipe"],
-    detached: process.platform !== "win32",
-    windowsHide: true,
+    ...ownGroup,
   });
-  killAtExit(child);
+  keepGroup(child);
   const last = new LastLines();
   child.stderr.on("data", (chunk: Buffer) => last.add(chunk));
   // An agent that prints a secret prints one of those it was given, most likely.
@@ -43,13 +43,10 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
     pipe.on("error", () => undefined);
   }
   const ended = new Promise<string>((resolve) => {
-    child.once("exit", (code, signal) => {
-      kill(child, "SIGKILL");
-      resolve(signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
-    });
+    child.once("exit", (code, signal) => resolve(exitText(code, signal)));
     child.once("error", (fault: NodeJS.ErrnoException) => {
       // Other errors are about signals that could not be sent.
-      if (child.pid === undefined) resolve(`could not be started: ${reasonOf(fault, cwd)}`);
+      if (child.pid === undefined) resolve(`could not be started: ${startFault(fault, cwd)}`);
     });
   });
   return {
@@ -60,48 +57,26 @@ export function startAgentProcess({ command, args = [], cwd, env = {} }: AcpConf
     async end(graceMs) {
       child.stdin.end();
       if ((await within(clock, graceMs, ended)) !== undefined) return;
-      kill(child, "SIGTERM");
+      killGroup(child.pid, "SIGTERM");
       if ((await within(clock, graceMs, ended)) !== undefined) return;
-      kill(child, "SIGKILL");
+      killGroup(child.pid, "SIGKILL");
       await ended;
     },
   };
 }
 
 /** What the config names, plus PATH and HOME: nothing else of the host's environment reaches an agent. */
-function environmentOf(named: { readonly [name: string]: string }): NodeJS.ProcessEnv {
+export function environmentOf(named: { readonly [name: string]: string }): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
   return { ...(PATH !== undefined && { PATH }), ...(HOME !== undefined && { HOME }), ...named };
 }
 
-// The system says ENOENT of a missing folder, too, and names the command.
-function reasonOf(fault: Error, cwd: string | undefined): string {
+/** Why a process could not be started. The system says ENOENT of a missing folder, too, and names the command. */
+export function startFault(fault: Error, cwd: string | undefined): string {
   return cwd !== undefined && !existsSync(cwd) ? `its folder ${cwd} does not exist` : messageOf(fault);
 }
 
-/** Sends a signal to the agent and what it started. */
-function kill(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    if (process.platform === "win32") child.kill(signal);
-    else process.kill(-child.pid, signal);
-  } catch {
-    // Nothing of the group is left.
-  }
-}
-
-const alive = new Set<ChildProcess>();
-
-function killAtExit(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  if (alive.size === 0) process.on("exit", killAll);
-  alive.add(child);
-  child.once("exit", () => {
-    alive.delete(child);
-    if (alive.size === 0) process.off("exit", killAll);
-  });
-}
-
-function killAll(): void {
-  for (const child of alive) kill(child, "SIGKILL");
+/** How a process ended, as part of a sentence. */
+export function exitText(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
 }

@@ -3,6 +3,7 @@ import {
   cleanPayload,
   consumerDefaults,
   createRedactor,
+  envelopeBytes,
   estimateBytes,
   limits,
   noRedaction,
@@ -67,6 +68,50 @@ describe("I8 nothing unbounded", () => {
     expect(estimateBytes(events[0]?.payload)).toBe(Math.min(bytes, 16_384));
     expect(events[0]?.truncated === undefined).toBe(bytes <= 16_384);
   });
+
+  it.each(around(limits.maxConcurrency))("I8 of %i attempts 64 run side by side, the others wait", async (count) => {
+    const bus = openBus();
+    const watcher = bus.watch({ concurrency: limits.maxConcurrency, handler: () => gate().opened });
+    for (let k = 0; k < count; k++) bus.delta(bus.begin({ member_id: `m${k}` }), "m");
+    await bus.idle();
+    expect(watcher.stats()).toMatchObject({ running: Math.min(count, 64), depth: Math.max(0, count - 64) });
+  });
+
+  it.each(around(limits.maxBatchEvents))("I8 a batch has 1,024 of %i events, the others wait", async (count) => {
+    const bus = openBus();
+    const { batches } = bus.watchBatches({ maxEvents: 2_048, handler: () => gate().opened });
+    const attempt = bus.begin();
+    for (let k = 0; k < count; k++) bus.emit(attempt, "error", { message: "e" });
+    await bus.idle();
+    expect(batches.map((batch) => batch.length)).toEqual([Math.min(count, 1_024)]);
+  });
+
+  it.each(around(limits.maxBatchBytes))("I8 a batch of %i bytes is whole up to 1 MiB", async (bytes) => {
+    const bus = openBus();
+    const { batches } = bus.watchBatches({ payload: "full", maxBytes: 8_388_608, handler: () => gate().opened });
+    const attempt = bus.begin();
+    const rest = 2 * (envelopeBytes + estimateBytes({ message: "" }));
+    bus.emit(attempt, "error", { message: "e".repeat(524_288) });
+    bus.emit(attempt, "error", { message: "e".repeat(bytes - rest - 524_288) });
+    await bus.idle();
+    expect(batches.map((batch) => batch.length)).toEqual([bytes <= 1_048_576 ? 2 : 1]);
+  });
+
+  it.each(around(limits.maxBrokenAttempts))(
+    "I8 a consumer that began anew knows 1,024 of %i attempts; others come whole once more",
+    async (count) => {
+      const bus = openBus({ redactor: noRedaction });
+      const { batches } = bus.watchBatches({ maxEvents: 4_096, handler: () => ({ fresh: batches.length === 1 }) });
+      const attempts = Array.from({ length: count }, (_, k) => bus.begin({ member_id: `m${k}` }));
+      for (let round = 0; round < 3; round++) {
+        for (const attempt of attempts) bus.delta(attempt, "m");
+        await bus.idle();
+      }
+      const deltas = eventsOf(batches.flat().slice(count), "message.delta");
+      const snapshots = deltas.filter(({ payload }) => payload.snapshot === true).length;
+      expect([deltas.length, snapshots - count > 0]).toEqual([2 * count, count > 1_024]);
+    },
+  );
 
   it.each(around(limits.maxOpenTools))(
     "I8 an attempt has 1,024 of %i calls open; a further start is refused",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { envelopeBytes } from "../../core/index.ts";
+import type { ConsumerOptions } from "../../observers/index.ts";
 import { eventsOf, gate, numbersOf, openBus, textOf, upTo, type Bus, type Watcher } from "../support/bus.ts";
 
 /** A handler that waits for ever at its first event. */
@@ -150,6 +151,18 @@ describe("registering", () => {
     [{ maxEventBytes: 511 }, "invalid_params", "maxEventBytes"],
     [{ maxBytes: 20_000, maxEventBytes: 20_001 }, "invalid_params", "maxEventBytes"],
     [{ stallMs: Number.NaN }, "invalid_params", "stallMs"],
+    [{ concurrency: 0 }, "invalid_params", "concurrency is a whole number from 1 to 64, got 0"],
+    [{ concurrency: 65 }, "invalid_params", "concurrency is a whole number from 1 to 64, got 65"],
+    [{ concurrency: 1.5 }, "invalid_params", "concurrency"],
+    [{ batch: 0 }, "invalid_params", "batch is a whole number from 1 to 1024, got 0"],
+    [{ batch: 1_025 }, "invalid_params", "batch is a whole number from 1 to 1024, got 1025"],
+    [{ batch: "all" }, "invalid_params", "batch is a whole number"],
+    [
+      { batch: 4, concurrency: 2 },
+      "invalid_params",
+      "batch goes with concurrency 1, got 2: a batch has events of several",
+    ],
+    [{ batches: 4 }, "invalid_params", "batches: no such option; known: id, kinds, rooms"],
     [{ payload: "full" }, "invalid_params", 'needs the grant "full"'],
     [{ payload: "all" }, "invalid_params", 'payload takes meta, standard, full; got "all"'],
     [{ grants: ["admin"] }, "invalid_params", 'grants takes reasoning, approvals, full; got "admin"'],
@@ -162,6 +175,15 @@ describe("registering", () => {
     expect(register).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));
     expect(bus.observers.stats().map(({ id }) => id)).toEqual(["taken"]);
   });
+
+  it.each([{ concurrency: 1 }, { concurrency: 64 }, { batch: 1 }, { batch: 1_024, concurrency: 1 }])(
+    "takes %j",
+    (options) => {
+      const bus = openBus();
+      bus.observers.observe({ id: "taken", handler: () => undefined, ...options } as ConsumerOptions);
+      expect(bus.observers.stats()).toMatchObject([{ id: "taken", running: 0 }]);
+    },
+  );
 
   it("gives what is published from then on, and counts nothing when nobody listens", async () => {
     const bus = openBus();

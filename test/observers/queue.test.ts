@@ -8,7 +8,8 @@ import {
   type ActivityKind,
   type Attempt,
 } from "../../core/index.ts";
-import { Queue, type Losses } from "../../observers/queue.ts";
+import type { HandOut, Losses } from "../../observers/delivery.ts";
+import { Queue } from "../../observers/queue.ts";
 import { Bus } from "../support/bus.ts";
 
 const bus = new Bus();
@@ -39,9 +40,13 @@ function eventOf(attempt: Attempt, kind: ActivityKind, n: number, text = "x"): A
   return { v: 1, coordinates: attempt.coordinates, kind, n, seq: n, at: n, payload } as ActivityEvent;
 }
 
-function open(maxEvents: number, maxBytes = 1_000_000): { queue: Queue; ledger: Ledger; offer: Offer } {
+function open(
+  maxEvents: number,
+  maxBytes = 1_000_000,
+  handOut: HandOut = "serial",
+): { queue: Queue; ledger: Ledger; offer: Offer } {
   const ledger = new Ledger();
-  const queue = new Queue({ maxEvents, maxBytes, maxEventBytes: 16_384 }, ledger);
+  const queue = new Queue({ maxEvents, maxBytes, maxEventBytes: 16_384 }, ledger, handOut);
   const offer: Offer = (attempt, kind, n, text = "x") => {
     queue.offer(eventOf(attempt, kind, n, text), attempt, kindIndex.get(kind) ?? 0, envelopeBytes + text.length);
   };
@@ -219,6 +224,99 @@ describe("a queue at its bound", () => {
     ]);
     expect(readAll(queue)).toEqual([]);
   });
+});
+
+describe("a queue that hands out attempts side by side", () => {
+  it("gives nothing of an attempt before what is in hand of it came back", () => {
+    const { queue, offer } = open(10, 1_000_000, "side_by_side");
+    const [a, b] = [newAttempt(), newAttempt()];
+    for (const [attempt, n] of [
+      [a, 1],
+      [a, 2],
+      [b, 1],
+      [b, 2],
+    ] as const)
+      offer(attempt, "tool.started", n);
+    const first = queue.shift();
+    const second = queue.shift();
+    expect([first?.attempt, second?.attempt, queue.shift(), queue.held]).toEqual([a, b, undefined, 2]);
+    if (second !== undefined) queue.release(second);
+    expect(queue.shift()).toMatchObject({ attempt: b, event: { n: 2 } });
+    if (first !== undefined) queue.release(first);
+    expect(queue.shift()).toMatchObject({ attempt: a, event: { n: 2 } });
+  });
+
+  it("counts the early gap of an attempt in hand namelessly: told by name, it could run beside it", () => {
+    const { queue, offer } = open(2, 1_000_000, "side_by_side");
+    const busy = newAttempt();
+    offer(busy, "tool.started", 1);
+    const inHand = queue.shift();
+    const reasoning = kindIndex.get("reasoning.delta") ?? 0;
+    for (const attempt of [busy, ...Array.from({ length: limits.maxGapAttempts }, newAttempt)])
+      queue.withhold(eventOf(attempt, "reasoning.delta", 2), attempt, reasoning);
+    expect(queue.shift()?.event).toMatchObject({ coordinates: null, payload: { withheld: 1 } });
+    expect([inHand?.attempt, queue.held]).toEqual([busy, 0]);
+  });
+
+  it("tells an early gap as a turn of its attempt", () => {
+    const { queue, offer } = open(2, 1_000_000, "side_by_side");
+    const reasoning = kindIndex.get("reasoning.delta") ?? 0;
+    const attempts = Array.from({ length: limits.maxGapAttempts + 1 }, newAttempt);
+    const [first = newAttempt()] = attempts;
+    for (const attempt of attempts) queue.withhold(eventOf(attempt, "reasoning.delta", 1), attempt, reasoning);
+    offer(first, "tool.started", 2);
+    const gap = queue.shift();
+    // It wears the time of the event that it precedes.
+    expect(gap?.event).toMatchObject({ kind: "gap", coordinates: first.coordinates, at: 2 });
+    expect(queue.shift()).toBe(undefined);
+    if (gap !== undefined) queue.release(gap);
+    expect(queue.shift()).toMatchObject({ attempt: first, event: { n: 2 } });
+  });
+});
+
+describe("a queue that hands out batches", () => {
+  it("joins what was lost in hand with what was lost behind it", () => {
+    const { queue, ledger, offer } = open(1, 1_000_000, "batch");
+    const [a, b] = [newAttempt(), newAttempt()];
+    offer(a, "tool.started", 1);
+    const inHand = [queue.shift()].flatMap((delivery) => delivery ?? []);
+    offer(a, "turn.settled", 2);
+    offer(b, "tool.started", 1);
+    expect(queue.held).toBe(2);
+    queue.lose(inHand);
+    expect(ledger.dropped).toEqual([
+      [a, 2, 2],
+      [a, 1, 1],
+    ]);
+    expect(readAll(queue)).toEqual([gapOf(2, 1, 2, { "tool.started": 1, "turn.settled": 1 }), 1]);
+  });
+
+  it("puts what was lost in hand before what is due already and before what waits", () => {
+    const { queue, offer } = open(2, 1_000_000, "batch");
+    const reasoning = kindIndex.get("reasoning.delta") ?? 0;
+    const attempts = Array.from({ length: limits.maxGapAttempts + 1 }, newAttempt);
+    const [first = newAttempt()] = attempts;
+    offer(first, "tool.started", 1);
+    const inHand = [queue.shift()].flatMap((delivery) => delivery ?? []);
+    for (const attempt of attempts) queue.withhold(eventOf(attempt, "reasoning.delta", 2), attempt, reasoning);
+    offer(first, "tool.started", 3);
+    queue.lose(inHand);
+    const kinds = { "tool.started": 1, "reasoning.delta": 1 };
+    const gap = { dropped: 1, withheld: 1, first_n: 1, last_n: 2, kinds, reason: "overflow" };
+    expect(readAll(queue)).toEqual([gap, 3]);
+  });
+
+  it.each(["serial", "side_by_side", "batch"] as const)(
+    "C-019 of a call that hangs (%s) holds nothing of what comes and goes behind it",
+    (handOut) => {
+      const { queue, offer } = open(1, 1_000_000, handOut);
+      const attempt = newAttempt();
+      offer(attempt, "tool.started", 1);
+      const inHand = queue.shift();
+      for (let n = 2; n < 10; n++) offer(attempt, "tool.started", n);
+      expect(inHand?.from).toMatchObject({ before: null, after: null, older: null, newer: null });
+    },
+  );
 });
 
 const kindsOf = { delta: "message.delta", reason: "reasoning.delta", tool: "tool.started" } as const;

@@ -63,7 +63,7 @@ describe("a config", () => {
     [
       "an unknown runner",
       roomOf({ handle: "x", runner: { kind: "llm" } }),
-      "rooms[0].members[0].runner.kind: Invalid discriminator value. Expected 'acp' | 'scripted'",
+      "rooms[0].members[0].runner.kind: Invalid discriminator value. Expected 'acp' | 'module' | 'scripted'",
     ],
     [
       "a runner's unknown key",
@@ -92,7 +92,7 @@ describe("a config", () => {
     [
       "an unknown runner",
       { agents: { a: { kind: "llm" } } },
-      "agents.a.kind: Invalid discriminator value. Expected 'acp' | 'scripted'",
+      "agents.a.kind: Invalid discriminator value. Expected 'acp' | 'module' | 'scripted'",
     ],
     [
       "another busy mode",
@@ -117,6 +117,11 @@ describe("a config", () => {
   it("gives the secrets of the agents of its sessions", () => {
     const env = { API_KEY: "0123456789" };
     expect(secretsOfConfig(parseConfig({ agents: { a: { kind: "acp", command: "x", env } } }))).toEqual(["0123456789"]);
+  });
+
+  it("gives the secrets of a module's environment", () => {
+    const runner = { kind: "module", path: "./a.js", process: true, env: { API_KEY: "0123456789" } };
+    expect(secretsOfConfig(parseConfig(roomOf({ handle: "x", runner })))).toEqual(["0123456789"]);
   });
 
   it("gives the secrets of its agents' environments, by the names of their variables", () => {
@@ -144,6 +149,20 @@ describe("a config's file", () => {
     writeFileSync(file, JSON.stringify(whole));
     const [planner] = (await readConfig(file)).rooms[0]?.members ?? [];
     expect(planner?.runner).toMatchObject({ cwd: join(folder, "sub") });
+  });
+
+  it("means modules, and their folders, from where it stands", async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, "rooms.json");
+    const agent = { kind: "module", path: "./own/runner.js", process: true };
+    const agents = { a: agent, b: { ...agent, cwd: "own" }, c: { kind: "module", path: "/a/runner.js" } };
+    writeFileSync(file, JSON.stringify({ agents }));
+    const path = join(folder, "own", "runner.js");
+    expect((await readConfig(file)).agents).toEqual({
+      a: { ...agent, path },
+      b: { ...agent, path, cwd: join(folder, "own") },
+      c: { kind: "module", path: "/a/runner.js" },
+    });
   });
 
   it.each([

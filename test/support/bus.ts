@@ -22,7 +22,12 @@ import {
   type TurnStarted,
   type WriteResult,
 } from "../../core/index.ts";
-import { Observers, type ConsumerOptions, type Subscription } from "../../observers/index.ts";
+import {
+  Observers,
+  type BatchConsumerOptions,
+  type EventConsumerOptions,
+  type Subscription,
+} from "../../observers/index.ts";
 
 /** The invented secret of the tests: 28 characters. */
 export const secret = "tok_EXAMPLE_0123456789abcdef";
@@ -30,6 +35,11 @@ export const secret = "tok_EXAMPLE_0123456789abcdef";
 /** A consumer that keeps what it gets. */
 export interface Watcher extends Subscription {
   readonly events: ActivityEvent[];
+}
+
+/** A consumer that keeps the batches that it gets. */
+export interface BatchWatcher extends Subscription {
+  readonly batches: (readonly ActivityEvent[])[];
 }
 
 export interface BusOptions {
@@ -60,7 +70,7 @@ export class Bus {
   }
 
   /** Registers a consumer, all grants given unless said otherwise. */
-  watch(options: Partial<ConsumerOptions> = {}): Watcher {
+  watch(options: Partial<EventConsumerOptions> = {}): Watcher {
     const events: ActivityEvent[] = [];
     const { handler } = options;
     const subscription = this.observers.observe({
@@ -74,6 +84,24 @@ export class Bus {
     });
     this.#subscriptions.push(subscription);
     return { ...subscription, events };
+  }
+
+  /** As `watch`, with batches: of up to 1,024 events unless said otherwise. */
+  watchBatches(options: Partial<BatchConsumerOptions> = {}): BatchWatcher {
+    const batches: (readonly ActivityEvent[])[] = [];
+    const { handler } = options;
+    const subscription = this.observers.observe({
+      id: `w${this.#subscriptions.length + 1}`,
+      grants: ["reasoning", "approvals", "full"],
+      batch: 1_024,
+      ...options,
+      handler: (events) => {
+        batches.push(events);
+        return handler?.(events);
+      },
+    });
+    this.#subscriptions.push(subscription);
+    return { ...subscription, batches };
   }
 
   /** Begins an attempt, of a turn of its own unless the coordinates say otherwise; its `turn.started` is not told. */

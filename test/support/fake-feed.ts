@@ -1,5 +1,5 @@
 import type { ActivityEvent, Client, JsonObject } from "../../core/index.ts";
-import type { ConsumerOptions } from "../../observers/index.ts";
+import type { ConsumerOptions, EventConsumerOptions } from "../../observers/index.ts";
 import { RoomFeed } from "../../plugins/gateway/room-feed.ts";
 import type { AttemptSnapshot, LogRow, Room, RoomChange, RoomSnapshot } from "../../rooms/index.ts";
 
@@ -30,7 +30,7 @@ export function fakeFeed(): FakeFeed {
   let watching: () => void = () => undefined;
   let onInstant: () => void = () => undefined;
   let give: (snapshot: RoomSnapshot) => void = () => undefined;
-  let consumer: ConsumerOptions | null = null;
+  let consumer: EventConsumerOptions | null = null;
   const room = {
     record: { room_id: "r1" },
     get folded() {
@@ -57,6 +57,7 @@ export function fakeFeed(): FakeFeed {
     },
     observers: {
       observe: (options) => {
+        if (options.batch !== undefined) throw new Error("a feed takes no batches");
         consumer = options;
         return { id: options.id, dispose: () => void undone.push("consumer") } as never;
       },

@@ -14,11 +14,12 @@ const below = new Map<string, readonly string[]>([
   ["bin.ts", ["core", "rooms", "observers", "plugins", "index.ts"]],
 ]);
 
-/** A config may be a module and a plugin is one, wherever it stands; which built-ins there are says a table. */
+/** A config and a runner may be a module and a plugin is one, wherever it stands; which built-ins there are says a table. */
 const computedImports: readonly string[] = [
   "plugins/built-ins.ts",
   "plugins/config.ts",
   "plugins/plugin-source.ts",
+  "plugins/runners/module-runner.ts",
   "plugins/worker/guest.ts",
 ];
 

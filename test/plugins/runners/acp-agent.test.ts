@@ -2,6 +2,7 @@ import { afterAll, describe, it } from "vitest";
 import { systemClock, type Runner } from "../../../core/index.ts";
 import { acpExampleAgent } from "../../../plugins/runners/acp-example.ts";
 import { createAcpRunner } from "../../../plugins/runners/acp-runner.ts";
+import { createProcessRunner } from "../../../plugins/runners/process-runner.ts";
 import { fakeTurn } from "../../support/fake-turn.ts";
 
 const example = acpExampleAgent() ?? "not installed";
@@ -9,9 +10,12 @@ const runners: Runner[] = [];
 afterAll(() => Promise.all(runners.map((runner) => runner.close())));
 
 // Each run of this agent takes some seconds, so they run side by side.
-function open(): Runner {
+function open(isolated: boolean): Runner {
   const config = { kind: "acp" as const, command: process.execPath, args: [example] };
-  const runner = createAcpRunner(config, { clock: systemClock, report: () => undefined });
+  const options = { clock: systemClock, report: () => undefined };
+  const runner = isolated
+    ? createProcessRunner({ ...config, process: true }, options)
+    : createAcpRunner(config, options);
   runners.push(runner);
   return runner;
 }
@@ -34,10 +38,13 @@ const reads = [
 ];
 const edit = "Modifying critical configuration file";
 
-describe("the third party's example agent", { concurrent: true, timeout: 30_000 }, () => {
+describe.each([
+  ["by the host", false],
+  ["by a child", true],
+])("the third party's example agent, started %s", { concurrent: true, timeout: 30_000 }, (_by, isolated) => {
   it("reads, asks, is granted, and completes", async ({ expect }) => {
     const turn = fakeTurn({ choice: "once" });
-    expect(await open().run(turn)).toEqual({ status: "completed", usage: null });
+    expect(await open(isolated).run(turn)).toEqual({ status: "completed", usage: null });
     expect(turn.questions).toEqual([
       {
         method: "approval",
@@ -67,7 +74,7 @@ describe("the third party's example agent", { concurrent: true, timeout: 30_000 
 
   it("C-006 is refused, goes on, and leaves its tool open", async ({ expect }) => {
     const turn = fakeTurn({ choice: "deny" });
-    expect(await open().run(turn)).toEqual({ status: "completed", usage: null });
+    expect(await open(isolated).run(turn)).toEqual({ status: "completed", usage: null });
     const ends = turn.frames.filter((frame) => frame.type === "tool.complete");
     expect(ends).toEqual([reads[1]]);
     const last = " I understand you prefer not to make that change. I'll skip the configuration update.";
@@ -75,7 +82,7 @@ describe("the third party's example agent", { concurrent: true, timeout: 30_000 
   });
 
   it("C-005 is cancelled while it works, and runs the next turn in the same session", async ({ expect }) => {
-    const runner = open();
+    const runner = open(isolated);
     const turn = fakeTurn();
     const running = runner.run(turn);
     await turn.seen((frame) => frame.type === "tool.start");
@@ -89,7 +96,7 @@ describe("the third party's example agent", { concurrent: true, timeout: 30_000 
   });
 
   it("C-041 is killed while its permission is open", async ({ expect }) => {
-    const runner = open();
+    const runner = open(isolated);
     const turns = [fakeTurn({ member: "m1" }), fakeTurn({ member: "m2" })];
     const ends = turns.map((turn) => runner.run(turn));
     await Promise.all(turns.map((turn) => turn.asked()));
