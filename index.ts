@@ -426,17 +426,13 @@ export type {
   StandardSchema,
 } from "./plugins/index.ts";
 
-<<<<<<< HEAD
 // The board of a room: the built-in Crew, and what it is made of, for programs that draw their own.
 export { boardLines, crew, emptyBoard, reduceEntry, reduceEvent, reduceRow, seed } from "./plugins/index.ts";
 export type { Board, BoardBounds, BoardMember, BoardTurn, CrewConfig, CrewOptions } from "./plugins/index.ts";
 export type { EarlierAttempt, Missing, RequestCard, StreamedText, Tally, ToolCard } from "./plugins/index.ts";
 export type { Seed, SeedAttempt, SeedOptions, TurnNote, VisibleBoard, VisibleTurn } from "./plugins/index.ts";
 
-// Agents: what a runner is handed and gives back, and the two that are built in.
-=======
 // Agents: what a runner is handed and gives back, and those that are built in.
->>>>>>> main
 export type {
   Answered,
   AnswerResult,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { AnswerResult } from "../../core/index.ts";
 import type { PluginCaller, PluginContext } from "../plugin.ts";
 import type { Board, RequestCard } from "./board.ts";
+import { openCard } from "./cards.ts";
 import { holds } from "./visible-board.ts";
 
 /** What answers a request: a word that an approval offers, or the result of any other question. */
@@ -48,8 +49,19 @@ export async function answerRequest(
   return requests.answer(card.id, { ...given, reason: `${caller.principal} by ${id}` });
 }
 
-/** The request of this id, whatever became of it. */
-export function findRequest(board: Pick<Board, "members">, id: string): RequestCard | undefined {
+/**
+ * The request of this id in a room, whatever became of it. One that waits and whose event is still on its way to the board is
+ * known to the host.
+ */
+export async function findRequest(
+  { requests }: Pick<PluginContext, "requests">,
+  board: Board,
+  id: string,
+): Promise<RequestCard | undefined> {
   const turns = board.members.flatMap((member) => member.turns);
-  return turns.flatMap(({ requests }) => requests).find((card) => card.id === id);
+  const card = turns.flatMap((turn) => turn.requests).find((each) => each.id === id);
+  if (card !== undefined) return card;
+  const open = await requests.open();
+  const entry = open.find((each) => each.id === id && each.coordinates?.room_id === board.room_id);
+  return entry === undefined ? undefined : openCard(entry, null, []);
 }

@@ -164,7 +164,7 @@ function requestLines(card: RequestCard): readonly BoardLine[] {
   const request = oneLine(id, maxNameUnits);
   const what = method === "approval" ? "approval" : oneLine(method, maxNameUnits);
   if (state !== "open") {
-    const how = by === null ? (reason ?? "the host") : by.origin;
+    const how = [by?.origin ?? "", reason ?? ""].filter((word) => word !== "").join(": ") || "the host";
     const word = outcome === null ? "its outcome was not seen" : (choice ?? outcome);
     const sign = outcome === null ? "·" : outcome === "answered" ? "✓" : "✗";
     return [

@@ -31,16 +31,16 @@ export function addCommands(context: PluginContext, boards: RoomBoards): void {
         throw new RoomtapError("invalid_params", "answer: expected ID CHOICE");
       }
       const rooms = (await boards.list()).filter(({ room_id }) => seesRoom(caller, room_id));
-      const cards = rooms.flatMap(({ room_id }) => findRequest(boards.now(room_id) ?? emptyMembers, id) ?? []);
-      const result = await answerRequest(context, cards[0], { choice }, caller);
+      const open = rooms.flatMap(({ room_id }) => boards.now(room_id) ?? []);
+      const cards = await Promise.all(open.map((board) => findRequest(context, board, id)));
+      const card = cards.find((each) => each !== undefined);
+      const result = await answerRequest(context, card, { choice }, caller);
       if (!("message" in result)) return result;
       const code = result.status === "invalid_choice" ? "invalid_choice" : "not_granted";
       throw new RoomtapError(code, result.message);
     },
   });
 }
-
-const emptyMembers: Pick<Board, "members"> = { members: [] };
 
 /** @throws RoomtapError `unknown_room`, also for one that the caller may not see */
 async function boardFor(boards: RoomBoards, roomId: string, caller: PluginCaller): Promise<Board> {

@@ -70,7 +70,7 @@ export const askedSchema = z.object({
   questions: z.unknown().optional(),
   prompt: text.optional(),
   env_var: word.optional(),
-  choices: z.array(word).max(limits.maxQuestions).optional(),
+  choices: z.array(word).max(limits.maxQuestions).readonly().optional(),
   expires_at: z.number().nullable(),
 });
 

@@ -86,7 +86,12 @@ async function answered(
 ): Promise<RouteResponse> {
   const parsed = answerSchema.safeParse(parseJson(body));
   if (!parsed.success) return problem(400, "invalid_params", parsed.error.issues[0]?.message ?? "not valid");
-  const result = await answerRequest(context, findRequest(board, params["id"] ?? ""), parsed.data, caller);
+  const result = await answerRequest(
+    context,
+    await findRequest(context, board, params["id"] ?? ""),
+    parsed.data,
+    caller,
+  );
   const status = statuses[result.status];
   if ("message" in result) return problem(status, result.status, result.message);
   if (result.status === "unknown_request") return problem(status, result.status, "the room has no such request");

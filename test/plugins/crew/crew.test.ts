@@ -291,6 +291,16 @@ describe("Crew's commands", () => {
     expect(await answer).toMatchObject({ outcome: "denied" });
   });
 
+  it("answer what is asked before the board has heard of it", async () => {
+    const { host, held } = await asking();
+    const { turn } = await held.turn(0);
+    const answer = turn.ask({ method: "approval", params: { command: "make" } });
+    const id = host.tap.requests.open()[1]?.id ?? "";
+    const call = { args: [id, "once"], caller: admin, signal };
+    expect(await host.plugins.run("crew", "answer", call)).toMatchObject({ status: "ok" });
+    expect(await answer).toMatchObject({ choice: "once" });
+  });
+
   it.each([
     [["none"], "unknown_room"],
     [[], "invalid_params"],
