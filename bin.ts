@@ -6,8 +6,10 @@ import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
   announceServer,
+  authoringCommands,
   cards,
   crewCommands,
+  groupedCommands,
   isLoopback,
   jsonLog,
   lookCommands,
@@ -33,6 +35,7 @@ import {
   type OptionSpec,
   type PluginEntry,
 } from "./plugins/index.ts";
+import { conformanceChecks, openTestHost } from "./plugins/testing/index.ts";
 
 /** How long agents may take to end when the command is interrupted. */
 const interruptGraceMs = 5_000;
@@ -127,6 +130,12 @@ function allCommands(): readonly CommandSpec[] {
         withServer(remoteOf(flags, { ...parts, WebSocket }), output.note, use, options),
     }),
     ...tokenCommands(parts),
+    ...authoringCommands({
+      ...parts,
+      version: packageVersion(),
+      kit: { conformanceChecks, openTestHost },
+      leave: (status) => process.exit(endStatus(status)),
+    }),
   ];
 }
 
@@ -206,7 +215,7 @@ void output.lost.then((fault) => {
 
 try {
   const program = root();
-  for (const spec of allCommands()) addCommand(program, spec);
+  for (const spec of groupedCommands(allCommands())) addCommand(program, spec);
   await program.parseAsync();
 } catch (fault) {
   process.exitCode = statusOf(fault);

@@ -16,6 +16,11 @@ export const hostErrors = {
     remedy: "Read the message; a newer version may know more.",
     exit: 1,
   },
+  check_failed: {
+    meaning: "A plugin does not do what every plugin must, or what its test waits for did not come.",
+    remedy: "Do what the message says; the page of roomtap/testing tells each check.",
+    exit: 1,
+  },
   closed: { meaning: "The object was closed before the call.", remedy: "Open a new one.", exit: 1 },
   demo_failed: {
     meaning: "A turn of the demo settled with another status than completed or passed.",

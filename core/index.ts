@@ -58,6 +58,7 @@ export {
   type Coordinates,
 } from "./coordinates.ts";
 export { cutPayload, envelopeBytes, estimateBytes, type CutPayload } from "./cut.ts";
+export type { DeltaStream } from "./delta-stream.ts";
 export { createEmitter, type Emitter } from "./emitter.ts";
 export {
   errorTable,
@@ -108,6 +109,7 @@ export { consumerDefaults, gatewayDefaults, hostDefaults, limits } from "./optio
 export type { Prompt } from "./prompt.ts";
 export { enqueue, queueBytes, type Enqueued } from "./prompt-queue.ts";
 export { createRedactor, noRedaction, type Redactor, type StreamRedactor } from "./redact.ts";
+export type { Refusal } from "./refusals.ts";
 export { replayBounds, type ReplayBounds, type ReplayStats } from "./replay.ts";
 export type { RingBounds } from "./replay-ring.ts";
 export { requestFrame, type CancelWord, type OpenRequest } from "./open-request.ts";
@@ -153,7 +155,15 @@ export { SessionHost, type CreateSession, type SessionHostParts } from "./sessio
 export type { ListedSession, SessionHostEvents } from "./session-host-events.ts";
 export type { TranscriptPage } from "./session-journal.ts";
 export { newRecord, type NewSession } from "./session-record.ts";
-export { shownMessage, snapshotOf, statusOf, type SessionSnapshot, type SessionStatus } from "./session-snapshot.ts";
+export {
+  shownMessage,
+  snapshotOf,
+  statusOf,
+  type SessionSnapshot,
+  type SessionStatus,
+  type SnapshotSource,
+  type TurnFacts,
+} from "./session-snapshot.ts";
 export {
   visibilities,
   type ApprovalRule,
@@ -169,7 +179,14 @@ export {
   type Visibility,
 } from "./session-store.ts";
 export { Session, SessionRegistry } from "./sessions.ts";
-export { abandoned, cancelWordOf, settle, type SettlementSource, type StopReason } from "./settlement.ts";
+export {
+  abandoned,
+  cancelWordOf,
+  settle,
+  type SettlementRules,
+  type SettlementSource,
+  type StopReason,
+} from "./settlement.ts";
 export { Signal } from "./signal.ts";
 export { Steps } from "./steps.ts";
 export { Stopwatch } from "./stopwatch.ts";

@@ -57,6 +57,31 @@ export function defineCommand<Flags extends object = object, Args extends readon
   return { ...spec, options, run: (flags, args) => run(flags as Flags, ...(args as Args)) };
 }
 
+/**
+ * The same commands, those of one group together: what areas put below one name that runs nothing is listed there once, in the
+ * order of the areas.
+ */
+export function groupedCommands(specs: readonly CommandSpec[]): readonly CommandSpec[] {
+  const grouped: CommandSpec[] = [];
+  for (const spec of specs) {
+    const at = grouped.findIndex(({ usage, run }) => usage === spec.usage && run === undefined);
+    const first = grouped[at];
+    if (first === undefined || spec.run !== undefined) grouped.push(spec);
+    else grouped[at] = groupOf(first, spec);
+  }
+  return grouped;
+}
+
+function groupOf(first: CommandSpec, second: CommandSpec): CommandSpec {
+  return {
+    ...first,
+    about: first.about.includes(second.about) ? first.about : `${first.about}; ${second.about}`,
+    options: [...first.options, ...second.options],
+    examples: [...first.examples, ...second.examples],
+    commands: [...(first.commands ?? []), ...(second.commands ?? [])],
+  };
+}
+
 /** What commands work with, whatever they do. */
 export interface CommandParts {
   /** Data on stdout, notes on stderr. */

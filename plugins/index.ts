@@ -1,8 +1,19 @@
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
 export { countOf, listOf, originsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
+export {
+  authoringCommands,
+  checkPluginCommand,
+  newPluginCommand,
+  type AuthoringParts,
+  type CheckKit,
+  type CheckOptions,
+  type Finding,
+  type NewOptions,
+} from "./authoring/index.ts";
 export { cards, type CardsOptions } from "./cards/index.ts";
 export {
   defineCommand,
+  groupedCommands,
   jsonOption,
   type CommandDefinition,
   type CommandParts,
@@ -152,6 +163,7 @@ export { keysOf, type Key } from "./keys.ts";
 export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
+export { findPlugin, type PluginSource } from "./plugin-source.ts";
 export type { KeyValues } from "./plugin-store.ts";
 export { checkHostOptions } from "./host-options.ts";
 export {
@@ -241,6 +253,8 @@ export {
   type ScriptedOptions,
   type Step,
 } from "./runners/index.ts";
+export type { RouteMatch, RouteTable } from "./route-table.ts";
+export type { RouteRegistration } from "./services.ts";
 export { Screen, terminalOf, type Terminal } from "./screen.ts";
 export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";

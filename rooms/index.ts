@@ -129,6 +129,7 @@ export { admit, Places, type Admission, type Place } from "./admission.ts";
 export type { AttemptRun } from "./attempt-run.ts";
 export type { ClaimReason } from "./lease.ts";
 export type { LeaseWait } from "./lease-claim.ts";
+export type { StoredLog } from "./load-room.ts";
 export {
   LeaseKeeper,
   type Lease,

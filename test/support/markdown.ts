@@ -18,3 +18,8 @@ export function localLinks(text: string): readonly string[] {
     .map(([, target = ""]) => target.replace(/#.*$/, ""))
     .filter((target) => target !== "" && !/^[a-z]+:/.test(target));
 }
+
+/** What stands in the fenced blocks of a language, in order. */
+export function fencedBlocks(text: string, language: string): readonly string[] {
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) => block);
+}
