@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { errorTable, messageOf, RoomtapError, secretsOfEnvironment } from "./core/index.ts";
+import { errorTable, messageOf, RoomtapError, secretsOfEnvironment, systemClock } from "./core/index.ts";
 import { createRoomtap } from "./index.ts";
 import {
   acpExampleAgent,
@@ -10,10 +10,13 @@ import {
   cards,
   crewCommands,
   groupedCommands,
+  completionCommands,
   isLoopback,
   jsonLog,
   lookCommands,
+  noProgress,
   printer,
+  progressBar,
   runningCommands,
   packageVersion,
   remoteOf,
@@ -21,6 +24,7 @@ import {
   runtimeFolder,
   schemaCommands,
   serverCommands,
+  showCommands,
   StreamOutput,
   styleFor,
   terminalOf,
@@ -28,10 +32,12 @@ import {
   waitLine,
   WebSocket,
   withServer,
+  type Argument,
   type CommandParts,
   type CommandSpec,
   type ConsoleParts,
   type HostConfig,
+  type InspectorParts,
   type OptionSpec,
   type PluginEntry,
 } from "./plugins/index.ts";
@@ -99,9 +105,28 @@ const runHost: ConsoleParts["runHost"] = (run, use, logger) =>
     }
   });
 
+/** A bar on standard error, where that is a terminal. */
+const withProgress: InspectorParts["withProgress"] = async (label, use) => {
+  const { stderr } = process;
+  const write = (text: string): void => void stderr.write(text);
+  const width = (): number => stderr.columns || 80;
+  const progress = stderr.isTTY ? progressBar({ label, clock: systemClock, write, width }) : noProgress;
+  try {
+    return await use(progress);
+  } finally {
+    progress.clear();
+  }
+};
+
 /** All commands, an area each. */
 function allCommands(): readonly CommandSpec[] {
   const parts: CommandParts = { output, environment: process.env, untilStopped };
+  const inspector: InspectorParts = {
+    ...{ ...parts, WebSocket, withProgress },
+    style: styleFor({ isTerminal: process.stdout.isTTY, environment: process.env }),
+    terminal: terminalOf(process),
+    runtimeFolder: () => runtimeFolder(process.env),
+  };
   return [
     ...runningCommands({
       ...parts,
@@ -118,16 +143,13 @@ function allCommands(): readonly CommandSpec[] {
         if (process.exitCode !== 0) process.exit();
       },
     }),
-    ...lookCommands(parts),
-    ...schemaCommands({ output, version: packageVersion() }),
-    ...serverCommands({ ...parts, WebSocket }),
+    ...showCommands(inspector),
+    ...lookCommands(inspector),
+    ...serverCommands(inspector),
     ...crewCommands({
-      ...parts,
-      terminal: terminalOf(process),
-      style: styleFor({ isTerminal: process.stdout.isTTY, environment: process.env }),
+      ...inspector,
       serverOptions: remoteOptions,
-      withServer: (flags, use, options) =>
-        withServer(remoteOf(flags, { ...parts, WebSocket }), output.note, use, options),
+      withServer: (flags, use, options) => withServer(remoteOf(flags, inspector), output.note, use, options),
     }),
     ...tokenCommands(parts),
     ...authoringCommands({
@@ -136,6 +158,8 @@ function allCommands(): readonly CommandSpec[] {
       kit: { conformanceChecks, openTestHost },
       leave: (status) => process.exit(endStatus(status)),
     }),
+    ...schemaCommands({ output, version: packageVersion() }),
+    ...completionCommands({ output, commands: allCommands }),
   ];
 }
 
@@ -154,7 +178,11 @@ function usageError(hint: string): (text: string) => void {
 }
 
 function addCommand(parent: Command, spec: CommandSpec, path = "roomtap"): void {
-  const command = parent.command(spec.usage).description(spec.about);
+  const command = parent.command(spec.usage, { isDefault: spec.isDefault === true }).description(spec.about);
+  for (const argument of command.registeredArguments) {
+    const choices = spec.choices?.[argument.name()];
+    if (choices !== undefined) argument.choices(choices);
+  }
   const name = `${path} ${command.name()}`;
   command.configureOutput({ outputError: usageError(`${name} --help lists its options`) });
   for (const option of spec.options) command.addOption(optionOf(option));
@@ -166,7 +194,7 @@ function addCommand(parent: Command, spec: CommandSpec, path = "roomtap"): void 
   const { run } = spec;
   if (run === undefined) return;
   command.action(async (...given: readonly unknown[]) => {
-    const args = given.slice(0, -2) as readonly (string | undefined)[];
+    const args = given.slice(0, -2) as readonly Argument[];
     process.exitCode = endStatus(await run(command.opts(), args));
   });
 }

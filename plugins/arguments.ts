@@ -26,6 +26,18 @@ export function listOf(text: string, before: unknown): readonly unknown[] {
   return [...(Array.isArray(before) ? (before as readonly unknown[]) : []), text];
 }
 
+/** Gathers whole numbers, 0 or more. */
+export function numbersOf(text: string, before: unknown): readonly unknown[] {
+  return [...listOf("", before).slice(0, -1), wholeNumber(text)];
+}
+
+/** Reads seconds, 0.1 to 86,400, as whole milliseconds. */
+export function secondsOf(text: string): number {
+  const seconds = Number(text);
+  const isRight = /^\d{1,5}(\.\d{1,3})?$/.test(text) && seconds >= 0.1 && seconds <= 86_400;
+  return isRight ? Math.round(seconds * 1_000) : expected("seconds, 0.1 to 86400");
+}
+
 /** Gathers the origins of pages. */
 export function originsOf(text: string, before: unknown): readonly unknown[] {
   const isOrigin = text === "*" || text === "null" || (URL.canParse(text) && new URL(text).origin === text);

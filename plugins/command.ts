@@ -1,5 +1,8 @@
 import type { Output } from "./output.ts";
 
+/** An argument of a command: one word, several (`[rooms...]`), or none where it may be left away. */
+export type Argument = string | string[] | undefined;
+
 /** One option of a command. */
 export interface OptionSpec {
   /** As it is typed: `--json`, `--db <file>`. Its value is found under its name in camel case. */
@@ -33,14 +36,18 @@ export interface CommandSpec {
   readonly help?: string;
   /** Whole command lines that work, for its help; at least one for what can be run. */
   readonly examples: readonly string[];
+  /** The words that arguments take, by argument; default: any. */
+  readonly choices?: { readonly [argument: string]: readonly string[] };
   /** Commands below it: `token new`. */
   readonly commands?: readonly CommandSpec[];
+  /** Meant when the name above it stands alone: `rooms` is `rooms ls`. */
+  readonly isDefault?: boolean;
   /** Does it, and gives the status to end with; undefined for a name that only has commands below it. */
-  readonly run?: (flags: object, args: readonly (string | undefined)[]) => Promise<number>;
+  readonly run?: (flags: object, args: readonly Argument[]) => Promise<number>;
 }
 
 /** A command whose flags and arguments have types: those of its `options` and its `usage`. */
-export interface CommandDefinition<Flags extends object, Args extends readonly (string | undefined)[]> extends Omit<
+export interface CommandDefinition<Flags extends object, Args extends readonly Argument[]> extends Omit<
   CommandSpec,
   "run" | "options"
 > {
@@ -49,7 +56,7 @@ export interface CommandDefinition<Flags extends object, Args extends readonly (
 }
 
 /** Gives the spec of a command; whoever parses the command line gives it flags and arguments as it says. */
-export function defineCommand<Flags extends object = object, Args extends readonly (string | undefined)[] = []>({
+export function defineCommand<Flags extends object = object, Args extends readonly Argument[] = []>({
   run,
   options = [],
   ...spec

@@ -1,5 +1,5 @@
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
-export { countOf, listOf, originsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
+export { countOf, listOf, numbersOf, originsOf, secondsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
 export {
   authoringCommands,
   checkPluginCommand,
@@ -15,6 +15,7 @@ export {
   defineCommand,
   groupedCommands,
   jsonOption,
+  type Argument,
   type CommandDefinition,
   type CommandParts,
   type CommandSpec,
@@ -32,6 +33,9 @@ export {
 } from "./config.ts";
 export {
   carryOut,
+  completionCommands,
+  completionScript,
+  completionShells,
   databaseFile,
   demoCommand,
   demoConfig,
@@ -54,6 +58,7 @@ export {
   upHelp,
   waitLine,
   type CommandHost,
+  type CompletionShell,
   type ConsoleHost,
   type ConsoleLine,
   type ConsoleParts,
@@ -173,6 +178,8 @@ export {
   findServers,
   logCommand,
   lookCommands,
+  noProgress,
+  progressBar,
   rawCommand,
   remoteOf,
   remoteOptions,
@@ -182,22 +189,36 @@ export {
   runtimeFolder,
   sendCommand,
   serverCommands,
+  showCommands,
+  stateDiff,
   tailCommand,
   tailHelp,
+  turnLines,
+  turnTree,
   verifyCommand,
   withServer,
   type AnswerOptions,
+  type AttemptNode,
+  type Certainty,
   type FoundServers,
+  type InspectorParts,
   type LocalServer,
   type LogOptions,
   type LookOptions,
+  type Progress,
   type RawOptions,
   type RemoteFlags,
   type RemoteOptions,
   type RemoteParts,
   type ReplayOptions,
+  type RequestNode,
   type SendOptions,
+  type StateChange,
   type TailOptions,
+  type TextNode,
+  type ToolNode,
+  type TurnLook,
+  type TurnTree,
 } from "./inspector/index.ts";
 export { newToken, type NewToken } from "./new-token.ts";
 export { issueText } from "./issue-text.ts";

@@ -65,6 +65,7 @@ export const scopeTable: Readonly<Record<Scoped, Readonly<Record<string, ScopeRu
     "rooms.resume": "write",
     "rooms.cancel": "write",
     "rooms.set_roster": "admin",
+    "consumers.list": "admin",
   },
   event: {
     "gateway.ready": "none",

@@ -6,6 +6,7 @@ export type { EventFor, EventPattern, EventPayloads, EventType } from "./events.
 export type { Ready } from "./link.ts";
 export type {
   AnswerReply,
+  ConsumerStats,
   MessageEntry,
   MethodName,
   Methods,

@@ -1,6 +1,29 @@
 import type { LogRow, RoomStateEntry, RunningAttempt } from "./room-types.ts";
 import type { Json } from "./wire.ts";
 
+/** Counters of a consumer of activity. published = delivered + merged + dropped + depth. */
+export interface ConsumerStats {
+  readonly id: string;
+  readonly published: number;
+  readonly delivered: number;
+  readonly merged: number;
+  readonly dropped: number;
+  readonly dropped_by_kind: { readonly [kind: string]: number };
+  readonly gaps: number;
+  readonly failures: { readonly thrown: number; readonly rejected: number; readonly stalled: number };
+  /** Events and estimated bytes that wait for it. */
+  readonly depth: number;
+  readonly bytes: number;
+  /** Of the oldest event that waits; null when none does. */
+  readonly oldest_age_ms: number | null;
+  /** An event that starts or ends something was dropped. */
+  readonly lagging: boolean;
+  /** Calls of its handler that have not settled yet. */
+  readonly running: number;
+  /** null before the first of every 64 calls. */
+  readonly handler_ms: { readonly p50: number; readonly p99: number } | null;
+}
+
 /** A message of a transcript. */
 export interface MessageEntry {
   readonly role: string;
@@ -229,6 +252,14 @@ export interface Methods {
   "rooms.cancel": {
     params: RoomId & { readonly turn_id?: string; readonly message_id?: string };
     result: { readonly cancelled: number };
+  };
+  "consumers.list": {
+    params: None;
+    result: {
+      /** Wall ms of the server. */
+      readonly at: number;
+      readonly consumers: readonly ConsumerStats[];
+    };
   };
   "gateway.ping": { params: None; result: { readonly ok: true } };
 }

@@ -161,5 +161,6 @@ export function tokenCommands({ output }: CommandParts): readonly CommandSpec[] 
     examples: ["roomtap token new --principal phone --scopes read"],
     run: (options) => tokenCommand(options, output, systemIds),
   });
-  return [{ usage: "token", about: "tokens for the config's auth", options: [], examples: [], commands: [make] }];
+  const { examples } = make;
+  return [{ usage: "token", about: "tokens for the config's auth", options: [], examples, commands: [make] }];
 }

@@ -1,5 +1,7 @@
 export { carryOut, type ConsoleHost } from "./carry-out.ts";
 export type { CommandHost, HostRun, RunHost } from "./command-host.ts";
+export { completionCommands } from "./completion-command.ts";
+export { completionScript, completionShells, type CompletionShell } from "./completion-scripts.ts";
 export { runningCommands, tokenCommands, type ConsoleParts } from "./console-commands.ts";
 export { demoConfig, demoRoomId, demoScenes, demoText, roundsConfig, roundsTexts, type DemoScene } from "./demo.ts";
 export { demoCommand, type DemoOptions, type DemoParts } from "./demo-command.ts";

@@ -26,7 +26,7 @@ const namePattern = /^server-\d+\.json$/;
 /** What was found in the runtime folder. */
 export interface FoundServers {
   readonly servers: readonly LocalServer[];
-  /** Servers that ended without a word; their entries were removed. */
+  /** Servers that ended without a word. */
   readonly gone: readonly LocalServer[];
 }
 
@@ -68,8 +68,14 @@ export function announceServer(server: Pick<LocalServer, "url" | "token" | "db">
   };
 }
 
-/** The servers of this user on this machine. Entries of others, and what is no entry, are passed over. */
-export function findServers(folder: string): FoundServers {
+/**
+ * The servers of this user on this machine. Entries of others, and what is no entry, are passed over.
+ * @param options.removesGone whether entries of servers that ended without a word are removed; default true
+ */
+export function findServers(
+  folder: string,
+  { removesGone = true }: { readonly removesGone?: boolean } = {},
+): FoundServers {
   const servers: LocalServer[] = [];
   const gone: LocalServer[] = [];
   if (!isThere(folder) || notOurs(folder, "folder") !== null) return { servers, gone };
@@ -81,7 +87,7 @@ export function findServers(folder: string): FoundServers {
     if (!isGone(entry.process, own)) servers.push(entry);
     else {
       gone.push(entry);
-      rmSync(path, { force: true });
+      if (removesGone) rmSync(path, { force: true });
     }
   }
   return { servers, gone };

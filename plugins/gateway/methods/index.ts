@@ -1,4 +1,5 @@
 import { RpcTable } from "../rpc-table.ts";
+import { consumerMethods } from "./consumers.ts";
 import { gatewayMethods } from "./gateway.ts";
 import { groupMethods } from "./groups.ts";
 import { joinMethods } from "./join.ts";
@@ -18,4 +19,5 @@ export const gatewayTable: RpcTable = new RpcTable([
   ...requestMethods,
   ...groupMethods,
   ...roomMethods,
+  ...consumerMethods,
 ]);
