@@ -10,6 +10,7 @@ import {
   cards,
   crewCommands,
   groupedCommands,
+  inspectorPage,
   completionCommands,
   isLoopback,
   jsonLog,
@@ -131,6 +132,7 @@ function allCommands(): readonly CommandSpec[] {
     ...runningCommands({
       ...parts,
       ...{ runHost, shown: shownBy, agent: acpExampleAgent, isLoopback },
+      page: { plugin: inspectorPage(), grants: ["routes"] },
       ...{ input: process.stdin, frames: process.stdout },
       logger: (level) => jsonLog(level, process.stderr),
       announce: ({ db, ...server }) => announceServer({ ...server, db: resolve(db) }, runtimeFolder(process.env)),

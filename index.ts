@@ -222,6 +222,7 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
     report,
     logger: options.logger,
     requests: tap.requests,
+    values: log.values,
   });
   closings.push(async () => openRooms(null));
   closings.push(() => plugins.close());
@@ -252,6 +253,7 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const wire = new HostOfGateways({
     ...parts,
     ...{ fanOut, sessions, seated, rooms: host, observers, agents, redactor },
+    routes: plugins.routes,
     methods: () => gatewayTable.list().map(({ name }) => name),
     onLeft: answerByPolicy,
     audit: options.logger && auditTo(options.logger, { redactor, now: () => clock.monotonic() }),
@@ -388,7 +390,7 @@ export type { ActivityPayloads, Author, Coordinates, ToolOutcome, TurnStatus } f
 export type { BatchConsumerOptions, BatchFailures, BatchHandler, BatchOutcome } from "./observers/index.ts";
 export type { ConsumerOptions, ConsumerSettings, ConsumerStats, EventConsumerOptions } from "./observers/index.ts";
 export type { Grant, Handler, PayloadLevel, Subscription } from "./observers/index.ts";
-export { cards, definePlugin, eventText, printer } from "./plugins/index.ts";
+export { cards, definePlugin, eventText, inspectorPage, printer } from "./plugins/index.ts";
 export type {
   AnyPlugin,
   BatchOptions,

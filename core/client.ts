@@ -18,6 +18,8 @@ export class Client {
   rooms: ReadonlySet<string> | null;
   /** Whether it said that it takes server requests. */
   advertises = false;
+  /** Makes a ticket by which the same principal comes again, null when there are too many; where there are tickets. */
+  mintTicket: (() => string | null) | null = null;
 
   constructor(parts: {
     readonly origin: string | null;

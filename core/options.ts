@@ -117,6 +117,12 @@ export const limits = {
   /** Body of a request to a route, and what a command gives, as JSON. Bytes of UTF-8; a larger one is refused. */
   maxRouteBodyBytes: 1_048_576,
   maxCommandResultBytes: 1_048_576,
+  /** How long the body of a request to a route may take to come, and the plugin's answer to begin. */
+  routeBodyMs: 30_000,
+  routeAnswerMs: 30_000,
+  /** Requests to routes that are not over, streams with them: at a gateway, and of one principal or one address there. */
+  maxRouteRequests: 1_000,
+  maxRouteRequestsPerCaller: 64,
   /** What one plugin may store: keys, one key in UTF-16 units, and keys and values together in bytes. */
   maxStorageKeys: 1_024,
   maxStorageKeyUnits: 256,
@@ -296,6 +302,8 @@ export const gatewayDefaults = {
    * page on a slow line comes too late with it.
    */
   ticketMs: 30_000,
+  /** The same of the ticket in a link that a command prints for a person: as long as it takes to go and open it. */
+  linkMs: 600_000,
   /** Tickets that wait to be used, of one principal and in all; and those of one principal within a minute. */
   maxTicketsPerPrincipal: 16,
   maxTickets: 4_096,

@@ -68,6 +68,11 @@ export const wireErrors = {
     remedy: "Use session.resume or session.activate.",
     exit: 1,
   },
+  method_not_allowed: {
+    meaning: "The path is there for other methods of HTTP; `allow` lists them.",
+    remedy: "Use one of them.",
+    exit: 2,
+  },
   not_attached: {
     meaning: "The client is not attached to the session.",
     remedy: "Attach first, with session.attach.",
@@ -119,6 +124,11 @@ export const wireErrors = {
     remedy: "Send less. Above 2 MiB the connection is closed.",
     exit: 2,
   },
+  plugin_timeout: {
+    meaning: "A route of a plugin gave no answer within 30 s.",
+    remedy: "Try again later; `roomtap plugin list` tells how the plugin fares.",
+    exit: 1,
+  },
   queue_full: {
     meaning: "32 prompts, or 1 MiB of them, wait in the session.",
     remedy: "Wait until some have run. Nothing was stored.",
@@ -133,6 +143,11 @@ export const wireErrors = {
     meaning: "An approval must be named: there is no oldest one.",
     remedy: "Give its `request_id`, or `all: true`.",
     exit: 2,
+  },
+  request_timeout: {
+    meaning: "The body of a request did not come within 30 s.",
+    remedy: "Send it again, on a better line or in pieces.",
+    exit: 1,
   },
   result_too_large: {
     meaning: "The result would have more than 4 MiB.",
@@ -197,6 +212,11 @@ export const wireErrors = {
   unknown_question: {
     meaning: "The request has no question of this id.",
     remedy: "Name one of its `questions`.",
+    exit: 2,
+  },
+  unknown_route: {
+    meaning: "The plugin has no route of this path.",
+    remedy: "`roomtap plugin list` shows its routes.",
     exit: 2,
   },
   unknown_session: {

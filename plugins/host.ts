@@ -7,7 +7,7 @@ import type { PluginControl, PluginInfo } from "./plugin-control.ts";
 import { PluginSlot } from "./plugin-slot.ts";
 import type { Command } from "./plugin.ts";
 import { preparedInfo, prepareFile, prepareObject, type Loaders, type Prepared } from "./prepare.ts";
-import { RouteTable } from "./route-table.ts";
+import { RouteTable, type RouteMatch } from "./route-table.ts";
 import { runCommand } from "./run-command.ts";
 import { shown } from "./shown.ts";
 import { StrayFaults } from "./stray-faults.ts";
@@ -27,8 +27,7 @@ interface Known {
 
 /** Runs plugins: in the host's own thread, or each in one of its own. */
 export class PluginHost implements PluginControl {
-  /** Where requests to plugins find their way. */
-  readonly routes = new RouteTable();
+  readonly #table = new RouteTable();
   readonly #options: PluginHostOptions;
   /** In order of loading. */
   readonly #known = new Map<string, Known>();
@@ -47,6 +46,13 @@ export class PluginHost implements PluginControl {
       versions: { roomtap: packageVersion(), node: process.versions.node },
     };
   }
+
+  /** Where requests to plugins find their way, and faults of what answers them to their plugin. */
+  readonly routes = {
+    match: (method: string, pathname: string): RouteMatch | readonly string[] | null =>
+      this.#table.match(method, pathname),
+    fault: (id: string, message: string, cause?: unknown): void => this.#known.get(id)?.slot?.fault(message, cause),
+  };
 
   /** Ids of what is loaded, in order of loading. */
   get ids(): readonly string[] {
@@ -254,7 +260,7 @@ export class PluginHost implements PluginControl {
   #slotOf(prepared: Prepared): PluginSlot {
     const { clock, report } = this.#options;
     return new PluginSlot(prepared, {
-      ...{ clock, stepMs: hostDefaults.drainMs, platform: { ...this.#options, routes: this.routes } },
+      ...{ clock, stepMs: hostDefaults.drainMs, platform: { ...this.#options, routes: this.#table } },
       report,
       onGivenUp: (slot) => void this.#changes.run(() => this.#takeOut(slot.prepared.id, slot, "failed")),
     });

@@ -1,3 +1,4 @@
+export { builtFile } from "./built-file.ts";
 export { approvalLines, type ApprovalTexts } from "./approval-lines.ts";
 export { countOf, listOf, numbersOf, originsOf, secondsOf, pathOf, portOf, wholeNumber, wordsOf } from "./arguments.ts";
 export {
@@ -176,6 +177,7 @@ export {
   answerCommand,
   answerHelp,
   findServers,
+  inspectorPage,
   logCommand,
   lookCommands,
   noProgress,

@@ -3,6 +3,7 @@ import { kindsOf } from "./patterns.ts";
 import { grantsOf, permittedOptions, type Permit } from "./permit.ts";
 import type { BatchOptions, Command, HandlerOptions, PluginContext, RouteOptions } from "./plugin.ts";
 import type { Registrations } from "./registrations.ts";
+import { routePath } from "./route-path.ts";
 import type { PluginServices, RouteRegistration } from "./services.ts";
 import { shown } from "./shown.ts";
 
@@ -113,8 +114,6 @@ function notGranted(id: string, why: string): RoomtapError {
 }
 
 const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/** Segments, of which those behind a colon are names, and a star at the end. */
-const routePath = /^\/$|^(?:\/(?::[a-z_][a-z0-9_]*|[A-Za-z0-9._~-]+))*(?:\/\*)?$/;
 
 /** What is wrong with a route, in words; null when nothing is. */
 function routeProblem({ method, path, handler, options: { scope, at } }: RouteRegistration): string | null {

@@ -1,19 +1,10 @@
 import { limits, RoomtapError, utf8Length } from "../core/index.ts";
+import type { NamedValues } from "../rooms/index.ts";
 import type { PluginStorage } from "./plugin.ts";
 import { shown } from "./shown.ts";
 
-/** Texts by key, in namespaces that know nothing of each other. */
-export interface KeyValues {
-  get(namespace: string, key: string): Promise<string | undefined>;
-  /** `full` when the namespace would hold more than this; then nothing has changed. Bytes of UTF-8, keys and values. */
-  set(
-    entry: { readonly namespace: string; readonly key: string; readonly value: string },
-    most: { readonly keys: number; readonly bytes: number },
-  ): Promise<"stored" | "full">;
-  delete(namespace: string, key: string): Promise<boolean>;
-  /** Those that begin with `prefix`, in the order of their code points. */
-  keys(namespace: string, prefix: string): Promise<readonly string[]>;
-}
+/** Where plugins store: texts by key, a namespace each. */
+export type KeyValues = NamedValues;
 
 /** What one plugin stores. */
 export class PluginStore implements PluginStorage {

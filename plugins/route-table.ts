@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { RoomtapError, type Undo } from "../core/index.ts";
 import type { RouteRegistration } from "./services.ts";
 
@@ -10,6 +11,8 @@ export interface RouteMatch {
   readonly route: RouteRegistration;
   /** The part of the request's path that the route's own path matched; begins with `/`. */
   readonly path: string;
+  /** Aborted when the route is taken away. */
+  readonly removed: AbortSignal;
   /** What stands in it for each name; for a star at the end under `*`. Decoded. */
   readonly params: Readonly<Record<string, string>>;
 }
@@ -19,6 +22,7 @@ interface Entry {
   readonly route: RouteRegistration;
   /** From the root of the server. */
   readonly segments: readonly string[];
+  readonly removal: AbortController;
 }
 
 /** The routes of all plugins of a host. A literal segment goes before a name, and a name before a star. */
@@ -35,10 +39,14 @@ export class RouteTable {
       const whose = other.plugin === plugin ? "it" : `plugin ${other.plugin}`;
       throw new RoomtapError("duplicate_id", `plugin ${plugin}: ${whose} has a route ${route.method} ${whole} already`);
     }
-    const entry = { plugin, route, segments };
+    const removal = new AbortController();
+    // As many listen as requests are open.
+    setMaxListeners(0, removal.signal);
+    const entry = { plugin, route, segments, removal };
     this.#entries.set(key, entry);
     return () => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      entry.removal.abort();
     };
   }
 
@@ -48,8 +56,8 @@ export class RouteTable {
   }
 
   /**
-   * The route of a request: `HEAD` goes to that of `GET`. A list: the path is there, for these methods only. null: no route
-   * has the path.
+   * The route of a request: `HEAD` goes to that of `GET`. A list: the path is there, for these methods only; for none, when it
+   * is below one of a plugin that has routes elsewhere. null: it is nobody's.
    * @param pathname as it stands in the URL, encoded
    */
   match(method: string, pathname: string): RouteMatch | readonly string[] | null {
@@ -61,7 +69,13 @@ export class RouteTable {
     const wanted = method === "HEAD" ? "GET" : method;
     const found = fitting.find(({ route }) => route.method === wanted);
     if (found !== undefined) return matchOf(found, given);
-    return fitting.length === 0 ? null : [...new Set(fitting.map(({ route }) => route.method))];
+    if (fitting.length === 0) return this.#isBelowPlugin(given) ? [] : null;
+    const methods = fitting.map(({ route }) => route.method);
+    return [...new Set(methods.flatMap((each) => (each === "GET" ? ["GET", "HEAD"] : [each])))];
+  }
+
+  #isBelowPlugin([first, id]: readonly string[]): boolean {
+    return `/${first}` === pluginsPath && [...this.#entries.values()].some(({ plugin }) => plugin === id);
   }
 }
 
@@ -69,10 +83,11 @@ function segmentsOf(path: string): readonly string[] {
   return path.split("/").filter((segment) => segment !== "");
 }
 
-/** null for a path that is not decodable. */
+/** null for a path that cannot be decoded, and for one that could lead out of a folder once it is. */
 function decoded(pathname: string): readonly string[] | null {
   try {
-    return segmentsOf(pathname).map(decodeURIComponent);
+    const segments = segmentsOf(pathname).map(decodeURIComponent);
+    return segments.some((segment) => /^\.{1,2}$|[/\\\0]/.test(segment)) ? null : segments;
   } catch {
     return null;
   }
@@ -97,12 +112,12 @@ function fits(segments: readonly string[], given: readonly string[]): boolean {
   return fixed.every((segment, at) => isName(segment) || segment === given[at]);
 }
 
-function matchOf({ plugin, route, segments }: Entry, given: readonly string[]): RouteMatch {
+function matchOf({ plugin, route, segments, removal }: Entry, given: readonly string[]): RouteMatch {
   const params: Record<string, string> = {};
   for (const [at, segment] of segments.entries()) {
     if (segment === "*") params["*"] = given.slice(at).join("/");
     else if (isName(segment)) params[segment.slice(1)] = given[at] ?? "";
   }
   const own = route.options.at === "server" ? given : given.slice(2);
-  return { plugin, route, path: `/${own.join("/")}`, params };
+  return { plugin, route, removed: removal.signal, path: `/${own.join("/")}`, params };
 }

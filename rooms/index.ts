@@ -18,6 +18,7 @@ export {
   type SettledRow,
   type StartedRow,
 } from "./log-row.ts";
+export type { NamedValues } from "./named-values.ts";
 export type { PlanInput, RoomPage, RoomPageRequest, RoomReader, StoredCheckpoint } from "./room-reader.ts";
 export type { Member, RoomRecord, StopFence } from "./room-record.ts";
 export { parseRow, type StoredRow } from "./stored-row.ts";
@@ -26,9 +27,11 @@ export { type OpenOptions } from "./sqlite/open.ts";
 export { type Quota } from "./sqlite/quota.ts";
 export { openSqliteLogReader, SqliteLogReader } from "./sqlite/reader.ts";
 export { type SessionQuota } from "./sqlite/put-session.ts";
+export { SqliteNamedValues } from "./sqlite/named-values.ts";
 export { SqliteSessionStore } from "./sqlite/sessions.ts";
 export {
   verifyLog,
+  verifyRoom,
   type OpenTurn,
   type Orphan,
   type RoomCheck,

@@ -4,6 +4,7 @@ import type { Fenced, LeaseLost, RoomLeases } from "./lease-row.ts";
 import type { LogRow, NewRow } from "./log-row.ts";
 import type { RoomReader, StoredCheckpoint } from "./room-reader.ts";
 import type { Member, RoomRecord, StopFence } from "./room-record.ts";
+import type { VerifiableLog } from "./verify.ts";
 
 /** Rows to be appended, with what they take from the inbox, in one transaction. */
 export interface Append {
@@ -54,7 +55,7 @@ export type ChangeListener = (roomIds: ReadonlySet<string> | null) => void;
  * them seen by anybody. Refusals are values; a rejection is a fault: `log_busy`, `log_full`, `log_read_only`,
  * `log_corrupt`, `log_unavailable`, `closed`.
  */
-export interface RoomLog extends RoomReader, RoomLeases {
+export interface RoomLog extends RoomReader, RoomLeases, VerifiableLog {
   /** Rows, inbox changes, retries, due times and the check of position and lease commit together or not at all. */
   append(append: Append): Promise<AppendResult>;
   /** Stores a post and its receipt. Resolved means durable. Anybody may post: it needs no lease. */

@@ -9,6 +9,7 @@ import { entriesOf, stateOf } from "./room-snapshot.ts";
 import type { RoomState } from "./room-state.ts";
 import type { Room } from "./room.ts";
 import type { HostParts } from "./tenure-parts.ts";
+import { verifyRoom, type RoomVerdict } from "./verify.ts";
 
 /** Whether a room that was disbanded may be read: it may for 90 days. Default false. */
 export interface Readable {
@@ -43,6 +44,14 @@ export class RoomCatalog {
   /** As `RoomHost.page`. */
   page(page: RoomPageRequest): Promise<RoomPage> {
     return this.#host.log.roomPage(page);
+  }
+
+  /** As `RoomHost.verify`. A room that cannot be read is checked, and found to be damaged. */
+  async verify(roomId: string): Promise<RoomVerdict> {
+    const { log, clock } = this.#host;
+    const isThere = (await log.roomIds()).includes(roomId);
+    if (!isThere) throw new RoomtapError("unknown_room", `there is no room ${roomId}`);
+    return verifyRoom(log, roomId, clock);
   }
 
   /**

@@ -15,6 +15,7 @@ import type { RoomPage, RoomPageRequest } from "./room-reader.ts";
 import type { RoomState } from "./room-state.ts";
 import { Room } from "./room.ts";
 import { storedRooms } from "./stored-rooms.ts";
+import type { RoomVerdict } from "./verify.ts";
 import type { HostParts } from "./tenure-parts.ts";
 
 /** How often a host tried to do something in a room that was not its own any more. Nothing of it had an effect. */
@@ -159,6 +160,14 @@ export class RoomHost {
       "unknown_room",
       `no room ${roomId} is open here; open are: ${known === "" ? "none" : known}`,
     );
+  }
+
+  /**
+   * Checks every row of a room and what stands beside them, whoever drives it.
+   * @throws RoomtapError `unknown_room`, and what the log throws
+   */
+  verify(roomId: string): Promise<RoomVerdict> {
+    return this.#catalog.verify(roomId);
   }
 
   /** Rooms of the database in the order of their ids, whoever drives them; damaged ones are left out. */

@@ -17,6 +17,7 @@ export const scopeTable: Readonly<Record<Scoped, Readonly<Record<string, ScopeRu
   method: {
     "gateway.ping": "none",
     "client.capabilities": "none",
+    "gateway.ticket": "none",
 
     "session.resume": "read_or_owner",
     "session.activate": "read_or_owner",
@@ -59,6 +60,7 @@ export const scopeTable: Readonly<Record<Scoped, Readonly<Record<string, ScopeRu
     "groups.rename": "admin",
     "groups.disband": "admin",
     "rooms.state": "read",
+    "rooms.verify": "read",
     "rooms.subscribe": "read",
     "rooms.unsubscribe": "none",
     "rooms.pause": "write",

@@ -126,7 +126,8 @@ function progressOf(roomId: string): Progress {
   return { fold: new RoomFold(emptyState(roomId)), open: new Map(), link: chainStart, bytes: 0 };
 }
 
-async function verifyRoom(log: VerifiableLog, roomId: string, clock: Clock): Promise<RoomVerdict> {
+/** The same of one room. @throws RoomtapError as `verifyLog` */
+export async function verifyRoom(log: VerifiableLog, roomId: string, clock: Clock): Promise<RoomVerdict> {
   const done = progressOf(roomId);
   try {
     return verdictOf(roomId, done, await findProblem(log, roomId, done, clock));

@@ -96,6 +96,16 @@ type JoinParams = SessionId & {
 };
 type None = { readonly [key: string]: never };
 
+/** What checking every row of a room found. */
+interface Verdict {
+  readonly room_id: string;
+  /** Rows that are right: all of them, or those before the problem. */
+  readonly rows: number;
+  readonly log_hash: string;
+  readonly digest: string;
+  readonly problem: { readonly seq: number | null; readonly kind: string; readonly message: string } | null;
+}
+
 /** The main methods of a server: params and result of each. Servers add keys; unknown ones are passed over on both sides. */
 export interface Methods {
   "session.create": {
@@ -229,6 +239,7 @@ export interface Methods {
     result: { readonly approved: boolean; readonly result: Json };
   };
   "rooms.state": { params: RoomId; result: RoomStateEntry };
+  "rooms.verify": { params: RoomId; result: Verdict };
   "rooms.subscribe": {
     params: RoomId & {
       readonly since_seq?: number;
@@ -253,6 +264,7 @@ export interface Methods {
     params: RoomId & { readonly turn_id?: string; readonly message_id?: string };
     result: { readonly cancelled: number };
   };
+  "gateway.ticket": { params: None; result: { readonly ticket: string; readonly expires_in: number } };
   "consumers.list": {
     params: None;
     result: {

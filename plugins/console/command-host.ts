@@ -15,6 +15,7 @@ export interface CommandHost extends ConsoleHost, SceneHost {
     readonly token: string;
     /** Whether the token was made here: nobody knows it yet. */
     readonly isTokenMade: boolean;
+    link(http: string): Promise<string>;
     reload(auth: AuthOptions | undefined): number;
     listen(address: {
       readonly port: number;

@@ -19,6 +19,8 @@ export interface ConsoleParts extends CommandParts, Pick<UpParts, "input" | "fra
   readonly runHost: (run: HostRun, use: Parameters<RunHost>[1], logger?: Logger) => Promise<number>;
   /** What shows events: each as JSON on a line, or as cards. */
   readonly shown: (json: boolean) => (config: HostConfig) => PluginEntry;
+  /** What serves the page of `up --port`. */
+  readonly page: UpParts["page"];
   /** Path of the example agent's program; undefined when it is not installed. */
   readonly agent: () => string | undefined;
   readonly onReload: UpParts["onReload"];

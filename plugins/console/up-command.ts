@@ -38,6 +38,8 @@ export interface UpParts {
   readonly agent: string | undefined;
   /** What shows the events. */
   readonly shown: (config: HostConfig) => PluginEntry;
+  /** What serves a page to whoever comes with `port`. */
+  readonly page: PluginEntry;
   readonly input: Readable;
   /** Where `stdio` writes its frames. */
   readonly frames: Writable;
@@ -67,7 +69,8 @@ export async function upCommand(options: UpOptions, parts: UpParts): Promise<num
   const hint = (request: OpenRequest): void =>
     hintLines(request, port !== undefined).forEach((line) => output.note(line));
   // The client of stdio is asked by frames, and sees the rest of what there is.
-  const shown = stdio ? { plugins: [] } : { plugins: [parts.shown(config)], onRequest: hint };
+  const page = port === undefined ? [] : [parts.page];
+  const shown = stdio ? { plugins: [] } : { plugins: [parts.shown(config), ...page], onRequest: hint };
   let undo = noUndo;
   try {
     return await parts.runHost({ config, db, approve, ...shown }, async (host, stop) => {
@@ -141,6 +144,7 @@ async function serve(host: CommandHost, options: UpOptions & { readonly port: nu
   const shown = isTokenMade ? token : null;
   if (options.json === true) await output.out(JSON.stringify({ event: "listening", http, ws, token: shown }));
   else output.note(`listening: ${ws}, ${shown === null ? whoComes(named) : `token ${shown}`}`);
+  output.note(`open in a browser: ${await gateway.link(http)}`);
   const announced = parts.announce({ url: ws, token, db });
   if (typeof announced === "string") output.note(`the command does not find this server by itself: ${announced}`);
   return () => {

@@ -118,7 +118,7 @@ function withRoom(
 }
 
 function problem(status: number, code: string, message: string): RouteResponse {
-  return { status, headers: json, json: { error: { code, message } } };
+  return { status, headers: json, json: { error: code, message } };
 }
 
 /** undefined for what is no JSON: no schema takes it. */

@@ -93,9 +93,16 @@ export class Auth {
     return this.isForeign ? identity : (this.#set.current(identity) ?? "credentials_rotated");
   }
 
-  /** A ticket for whoever this is; null when there are too many. */
-  mint(identity: Identity, origin: string | null): string | null {
-    return this.#tickets.mint(identity, origin);
+  /** A ticket for whoever this is; null when there are too many. Default: good for `ticketMs`. */
+  mint(identity: Identity, origin: string | null, goodForMs?: number): string | null {
+    return this.#tickets.mint(identity, origin, goodForMs);
+  }
+
+  /** A ticket for whom the one token stands for; null when there is no such token, or too many tickets. */
+  async mintLink(): Promise<string | null> {
+    if (this.#token === "" || this.#set.isOpen) return null;
+    const identity = await this.#set.identify(this.#token);
+    return typeof identity === "string" ? null : this.mint(identity, null, this.#parts.limits.linkMs);
   }
 
   /** What the credentials would be by another config. Changes nothing. @throws RoomtapError `invalid_config` */

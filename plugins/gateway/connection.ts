@@ -35,6 +35,8 @@ export interface Opening {
   /** What the connection before it had advertised and was attached to. */
   readonly advertises: boolean;
   readonly resumed: readonly Held[];
+  /** Makes a ticket by which the same principal comes again; null when there are too many. */
+  readonly mintTicket: () => string | null;
   /** The connection closes; what it was attached to. Called once. */
   readonly onLeft: (attached: readonly Held[], cause: LeaveCause) => void;
 }
@@ -92,6 +94,7 @@ export class Connection<Host extends TransportHost> {
     });
     const client = new Client({ origin: opening.origin, ...opening.identity, mailbox });
     client.advertises = opening.advertises;
+    client.mintTicket = opening.mintTicket;
     this.#client = client;
     this.#onLeft = opening.onLeft;
     const dialogue = new Dialogue({

@@ -3,6 +3,8 @@ import type { CloseWord } from "./close-codes.ts";
 
 /** Offered by clients, and selected whenever it is offered. No other ever is. */
 export const subprotocol = "hermes-gateway-v1";
+/** Of a query: what may stand there is a credential. */
+export const credentialKeys = ["token", "ticket"] as const;
 const ticketPrefix = "hermes-gateway-ticket.";
 
 /** What an upgrade shows. Headers in lower case, one text each. */

@@ -35,6 +35,14 @@ export interface Visitor {
   readonly isLocal: boolean;
 }
 
+/** What somebody asks for; only connections count as upgrades of their address. The audit trail calls it so. */
+export type Knock = "connection" | "ticket" | "route";
+
+interface Knocking {
+  readonly welcome: Welcome;
+  readonly knock: Knock;
+}
+
 /** The gates that everybody passes before it is known who it is: rate of the address, Host and Origin, credential. */
 export class Gates {
   readonly #parts: GatesParts;
@@ -53,33 +61,31 @@ export class Gates {
     return this.#pending.add(address);
   }
 
-  /**
-   * Who it is, or why it is not let in. Never rejects.
-   * @param knock whether it counts as an upgrade of its address
-   */
+  /** Why it may not come at all, whoever it is; null: it may. An address that is locked out may not. */
+  admits(visitor: Visitor, { welcome, knock }: Knocking): CloseWord | null {
+    const { request, address, boundHost, isLoopback } = visitor;
+    const mayKnock = isLoopback || (knock === "connection" ? this.#rates.admit(address) : this.#rates.allows(address));
+    return mayKnock ? judgeRequest(request, boundHost, welcome) : "upgrade_rate";
+  }
+
+  /** Writes down that it was not let in. A wrong credential counts against its address. */
+  refused({ address, isLoopback }: Visitor, reason: CloseWord, knock: Knock): void {
+    if (!isLoopback && isWrong(reason)) this.#rates.failed(address);
+    this.#parts.audit("refused", knock, { reason, address });
+  }
+
+  /** Who it is, or why it is not let in. Never rejects. */
   async judge(
     visitor: Visitor,
     shown: () => Credential | CloseWord,
-    { welcome, knock }: { readonly welcome: Welcome; readonly knock: "upgrade" | "request" },
+    knocking: Knocking,
   ): Promise<Identity | CloseWord> {
-    const { address, isLoopback } = visitor;
-    const identity = await this.#judge(visitor, shown, { welcome, knock });
-    if (typeof identity !== "string") return identity;
-    if (!isLoopback && isWrong(identity)) this.#rates.failed(address);
-    this.#parts.audit("refused", knock === "upgrade" ? "connection" : "ticket", { reason: identity, address });
+    const identity = this.admits(visitor, knocking) ?? (await this.#identify(visitor, shown));
+    if (typeof identity === "string") this.refused(visitor, identity, knocking.knock);
     return identity;
   }
 
-  async #judge(
-    visitor: Visitor,
-    shown: () => Credential | CloseWord,
-    { welcome, knock }: { readonly welcome: Welcome; readonly knock: "upgrade" | "request" },
-  ): Promise<Identity | CloseWord> {
-    const { request, address, boundHost, isLoopback, isLocal } = visitor;
-    const mayKnock = isLoopback || (knock === "upgrade" ? this.#rates.admit(address) : this.#rates.allows(address));
-    if (!mayKnock) return "upgrade_rate";
-    const stranger = judgeRequest(request, boundHost, welcome);
-    if (stranger !== null) return stranger;
+  async #identify({ request, isLocal }: Visitor, shown: () => Credential | CloseWord): Promise<Identity | CloseWord> {
     try {
       return await this.#parts.auth.identify(shown(), { origin: request.headers.origin ?? null, isLocal });
     } catch (fault) {

@@ -29,7 +29,7 @@ import {
 } from "../../rooms/index.ts";
 import { noAudit, type Audit } from "./audit.ts";
 import type { LeaveCause } from "./close-codes.ts";
-import type { GatewayHost, Response } from "./host.ts";
+import type { GatewayHost, HostRoutes, Response } from "./host.ts";
 import { mayReceive } from "./may-receive.ts";
 import { endedType, roomOf } from "./room-access.ts";
 import { RoomSubscriptions } from "./room-subscriptions.ts";
@@ -47,6 +47,8 @@ export interface GatewayHostParts {
   readonly ids: IdSource;
   readonly redactor: Redactor;
   readonly report: Report;
+  /** Routes of plugins. */
+  readonly routes?: HostRoutes | undefined;
   /** Names of the methods that are served. */
   readonly methods: () => readonly string[];
   /** A connection has gone, or may do less: what only connections could do is to be done without them. */
@@ -84,6 +86,7 @@ export class HostOfGateways implements GatewayHost {
   readonly report: Report;
   readonly audit: Audit;
   readonly epoch: string;
+  readonly routes: HostRoutes | undefined;
   readonly fanOut: FanOut;
   readonly sessions: SessionHost;
   readonly seated: SeatedSessions;
@@ -106,6 +109,7 @@ export class HostOfGateways implements GatewayHost {
     this.report = parts.report;
     this.audit = parts.audit ?? noAudit;
     this.epoch = tap.sessions.epoch;
+    this.routes = parts.routes;
     this.gatewayId = `gw-${this.epoch}`;
     this.fanOut = fanOut;
     this.sessions = sessions;

@@ -14,6 +14,7 @@ import { Gates } from "./gates.ts";
 import type { TransportHost } from "./host.ts";
 import { Reception, type Who } from "./reception.ts";
 import type { RpcTable } from "./rpc-table.ts";
+import { RouteDesk } from "./routes/route-desk.ts";
 import { createOwnServer, listen, type Address, type Listening } from "./server.ts";
 import { TicketDesk } from "./ticket-desk.ts";
 import { boundHostOf } from "./upgrade.ts";
@@ -24,7 +25,7 @@ export interface GatewayParts<Host extends TransportHost> {
   readonly table: RpcTable<Host>;
 }
 
-/** Serves clients over WebSocket, on one server or several. */
+/** Serves clients over WebSocket, and routes of plugins over HTTP, on one server or several. */
 export interface Gateway extends AsyncDisposable {
   /** The one token that lets in, given or made: a secret. "" when several do, or another credential. */
   readonly token: string;
@@ -42,8 +43,8 @@ export interface Gateway extends AsyncDisposable {
    */
   attach(server: Server): Undo;
   /**
-   * Answers a request for a ticket, on somebody else's server: to be called by what listens for requests there. False when
-   * the request is for something else, which nothing was done with.
+   * Answers a request for a ticket, or to a route of a plugin, on somebody else's server: to be called by what listens for
+   * requests there, before it reads the body. False when the request is for something else, which nothing was done with.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   /**
@@ -52,6 +53,12 @@ export interface Gateway extends AsyncDisposable {
    */
   listen(address: Address): Promise<Listening>;
   /**
+   * A link that opens a page of the server as the one token would, once, within ten minutes: its ticket stands in the
+   * fragment, which no server is sent. Without such a token the link alone.
+   * @param http where the server is, as `listen` gives it
+   */
+  link(http: string): Promise<string>;
+  /**
    * Takes other credentials, while connections stand. A key that is absent changes nothing, nor does an empty list of
    * tokens, which is reported. Connections whose credential has gone are closed with 4401 `credentials_rotated`, unless
    * `revokeOnRotation` is false; those whose scopes, rooms or grants have changed have the new ones at once.
@@ -59,9 +66,12 @@ export interface Gateway extends AsyncDisposable {
    * @throws RoomtapError `invalid_config` for a config that could not be started with; then nothing has changed
    */
   reload(auth: AuthOptions | undefined): number;
-  /** Ends connections with 4410 `revoked`, and none comes back by its resume token. @returns how many there were */
+  /**
+   * Ends connections with 4410 `revoked`, and none comes back by its resume token; of a principal also what routes of plugins
+   * still send it. @returns how many connections there were
+   */
   revoke(who: Who): number;
-  /** Ends all connections with 1001 `shutting_down` and stops listening. Safe to call twice. */
+  /** Ends all connections with 1001 `shutting_down`, and what routes still send, and stops listening. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -80,6 +90,7 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
   readonly #auth: Auth;
   readonly #reception: Reception<Host>;
   readonly #desk: TicketDesk;
+  readonly #routes: RouteDesk;
   readonly #counts = new Counts();
   #settings: AuthKeys;
   /** Servers that are listened to, with the names that they go by besides those of the settings. */
@@ -99,7 +110,9 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
     const gates = new Gates({ clock, report, audit, limits, auth: this.#auth });
     const parts = { auth: this.#auth, gates, counts: this.#counts };
     this.#reception = new Reception({ ...parts, host, dispatcher: new Dispatcher(table, host), limits });
-    this.#desk = new TicketDesk({ ...parts, audit, ticketMs: limits.ticketMs }, () => this.#reception.isClosed);
+    const isClosed = (): boolean => this.#reception.isClosed;
+    this.#desk = new TicketDesk({ ...parts, audit, ticketMs: limits.ticketMs }, isClosed);
+    this.#routes = new RouteDesk({ ...parts, host, isClosed });
   }
 
   get token(): string {
@@ -146,7 +159,8 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
     const server = [...this.#servers.keys()].find((each) => portOf(each) === port);
     // On a server that it was not attached to, only names that are listed are known.
     const boundHost = server === undefined ? "" : boundHostOf(server);
-    return this.#desk.handle(request, response, { boundHost, welcome: this.#welcome(server) });
+    const door = { boundHost, welcome: this.#welcome(server) };
+    return this.#desk.handle(request, response, door) || this.#routes.handle(request, response, door);
   }
 
   async listen({ port, host = "127.0.0.1" }: Address): Promise<Listening> {
@@ -170,6 +184,11 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
     }
   }
 
+  async link(http: string): Promise<string> {
+    const ticket = await this.#auth.mintLink();
+    return ticket === null ? `${http}/` : `${http}/#ticket=${ticket}`;
+  }
+
   reload(given: AuthOptions | undefined): number {
     if (given === undefined) return 0;
     if (this.#auth.isForeign) {
@@ -183,12 +202,15 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
     }
     const rotation = this.#auth.adopt(auth, after);
     this.#settings = settings;
-    const revoked = this.#reception.rotate(rotation, settings.revokeOnRotation ?? true);
+    const revokes = settings.revokeOnRotation ?? true;
+    const revoked = this.#reception.rotate(rotation, revokes);
+    this.#routes.review(rotation, revokes);
     this.#host.audit("granted", "reload of credentials", { revoked });
     return revoked;
   }
 
   revoke(who: Who): number {
+    if ("principal" in who) this.#routes.revoke(who.principal);
     return this.#reception.revoke(who);
   }
 
@@ -205,7 +227,7 @@ class WebSocketGateway<Host extends TransportHost> implements Gateway {
     const servers = [...this.#ownServers];
     this.#ownServers.clear();
     const closed = servers.map((server) => new Promise((resolve) => void server.close(resolve)));
-    await this.#reception.close();
+    await Promise.all([this.#reception.close(), this.#routes.close()]);
     for (const server of servers) server.closeAllConnections();
     await Promise.all(closed);
   }

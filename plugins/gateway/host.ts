@@ -8,12 +8,14 @@ import type {
   Report,
   RequestDelivery,
   Runner,
+  Scope,
   ServerRequests,
   Session,
   SessionHost,
 } from "../../core/index.ts";
 import type { Observers } from "../../observers/index.ts";
 import type { Caller, Held, RoomHost, SeatedSessions } from "../../rooms/index.ts";
+import type { RouteRequest, RouteResponse } from "../plugin.ts";
 import type { Audit } from "./audit.ts";
 import type { LeaveCause } from "./close-codes.ts";
 import type { RoomSubscriptions } from "./room-subscriptions.ts";
@@ -26,6 +28,33 @@ export interface Response {
   readonly error?: unknown;
 }
 
+/** A route of a plugin that a request is for. */
+export interface RouteFound {
+  readonly plugin: string;
+  readonly route: {
+    readonly options: { readonly scope: Scope | "public" };
+    readonly handler: (request: RouteRequest) => RouteResponse | Promise<RouteResponse>;
+  };
+  /** Aborted when the plugin takes it away. */
+  readonly removed: AbortSignal;
+  /** Below the plugin's own path; begins with `/`. */
+  readonly path: string;
+  /** What stands in it for each name, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Where requests to plugins find their way. */
+export interface HostRoutes {
+  /**
+   * The route of a request. A list: the path is a plugin's, and there for these methods only, or for none. null: it is
+   * nobody's.
+   * @param pathname as it stands in the URL, encoded
+   */
+  match(method: string, pathname: string): RouteFound | readonly string[] | null;
+  /** Told of a fault of a plugin that its caller learns nothing of. */
+  fault(plugin: string, message: string, cause?: unknown): void;
+}
+
 /** What the transport needs of the host, whatever its methods do. */
 export interface TransportHost {
   readonly clock: Clock;
@@ -36,6 +65,8 @@ export interface TransportHost {
   readonly audit: Audit;
   /** Random per process life: to which numbering every `seq` belongs. */
   readonly epoch: string;
+  /** Routes of plugins. Absent: there are none. */
+  readonly routes?: HostRoutes | undefined;
   /**
    * A connection stands: from now on it can be attached. Called in the step in which `gateway.ready` was queued.
    * @param resumed what the connection before it was attached to, and as what, in that order; each is checked as a fresh

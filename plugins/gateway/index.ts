@@ -14,7 +14,7 @@ export type { Authenticate, Credential, Identity } from "./credentials.ts";
 export { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 export { withAuth, type GatewayLimits, type GatewayOptions } from "./gateway-options.ts";
 export { HostOfGateways, scopedFanOut, type GatewayHostParts } from "./gateway-host.ts";
-export type { GatewayHost, Response, TransportHost } from "./host.ts";
+export type { GatewayHost, HostRoutes, Response, RouteFound, TransportHost } from "./host.ts";
 export { gatewayTable } from "./methods/index.ts";
 export {
   AtReply,

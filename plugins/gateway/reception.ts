@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { ResumeTokens, type Undo } from "../../core/index.ts";
+import { limits, ResumeTokens, type Undo } from "../../core/index.ts";
 import type { Held } from "../../rooms/index.ts";
 import type { Welcome } from "./addresses.ts";
 import { whoIs } from "./audit.ts";
@@ -162,7 +162,7 @@ export class Reception<Host extends TransportHost> {
     this.#connections.add(connection);
     const identity = this.#isClosed
       ? "shutting_down"
-      : await gates.judge(upgrade, () => credentialOf(upgrade), { welcome, knock: "upgrade" });
+      : await gates.judge(upgrade, () => credentialOf(upgrade), { welcome, knock: "connection" });
     if (connection.isClosing) return;
     if (typeof identity === "string") return connection.close(identity);
     const reason = this.#seat(connection, identity, upgrade);
@@ -172,7 +172,7 @@ export class Reception<Host extends TransportHost> {
   }
 
   /** The last gate, and the first frame. Null when it was let in. */
-  #seat(connection: Connection<Host>, shown: Identity, { query, address }: Upgrade): CloseWord | null {
+  #seat(connection: Connection<Host>, shown: Identity, { query, address, request }: Upgrade): CloseWord | null {
     const { host, auth } = this.#parts;
     // Credentials may have changed while this one was looked at.
     const identity = auth.current(shown);
@@ -198,6 +198,8 @@ export class Reception<Host extends TransportHost> {
       ready: readyText(host.epoch, { origin, resumeToken: token, resumed }),
       advertises: previous?.connection.client?.advertises ?? false,
       resumed: previous?.attached ?? [],
+      // With what its credential gives when it is asked for; for the same page alone.
+      mintTicket: () => auth.mint(seat.identity, request.headers.origin ?? null, limits.resumeTokenMs),
       onLeft: (attached, cause) => {
         seat.attached = attached;
         unseat();

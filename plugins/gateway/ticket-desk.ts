@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Welcome } from "./addresses.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { closeCodes, type CloseWord } from "./close-codes.ts";
+import type { CloseWord } from "./close-codes.ts";
 import type { Counts } from "./counts.ts";
 import { presentedCredential } from "./credentials.ts";
 import type { Gates } from "./gates.ts";
+import { crossOrigin, refusalHeaders, sendJson, sendMayAsk, statusOfRefusal } from "./http-answer.ts";
 import { judgeRequest, targetOf, visitorOf } from "./upgrade.ts";
 
 /** Where tickets are made. */
@@ -45,7 +46,7 @@ export class TicketDesk {
     if (targetOf(request)?.pathname !== ticketPath) return false;
     if (request.method === "POST") void this.#make(request, response, door);
     else if (request.method === "OPTIONS") this.#mayAsk(request, response, door);
-    else send(response, 405, { error: "method_not_allowed" }, { allow: "POST" });
+    else sendJson(response, 405, { error: "method_not_allowed" }, { allow: "POST" });
     return true;
   }
 
@@ -53,66 +54,35 @@ export class TicketDesk {
   #mayAsk(request: IncomingMessage, response: ServerResponse, { boundHost, welcome }: Door): void {
     const stranger = judgeRequest(request, boundHost, welcome);
     if (stranger !== null) return this.#refuse(request, response, stranger);
-    response.writeHead(204, {
-      ...crossOrigin(request),
-      "access-control-allow-methods": "POST",
-      "access-control-allow-headers": "authorization, content-type",
-      "access-control-max-age": "600",
-    });
-    response.end();
+    sendMayAsk(request, response, { methods: ["POST"], headers: ["authorization", "content-type"] });
   }
 
   /** Never rejects. */
   async #make(request: IncomingMessage, response: ServerResponse, { boundHost, welcome }: Door): Promise<void> {
     const { auth, gates, audit, ticketMs } = this.#parts;
-    if (this.#isClosed()) return send(response, 503, { error: "shutting_down" });
+    if (this.#isClosed()) return sendJson(response, 503, { error: "shutting_down" });
     const visitor = visitorOf(request, boundHost);
     const release = gates.enter(visitor.address);
     if (release === null) return this.#refuse(request, response, "too_many_pending");
-    const identity = await gates.judge(visitor, () => bearerOf(request), { welcome, knock: "request" });
+    const identity = await gates.judge(visitor, () => bearerOf(request), { welcome, knock: "ticket" });
     release();
     if (typeof identity === "string") return this.#refuse(request, response, identity);
     const ticket = auth.mint(identity, request.headers.origin ?? null);
     const { principal } = identity;
     audit(ticket === null ? "refused" : "granted", "ticket", { principal, address: visitor.address });
     if (ticket === null) return this.#refuse(request, response, "too_many_tickets");
-    send(response, 200, { ticket, expires_in: Math.floor(ticketMs / 1_000) }, crossOrigin(request));
+    sendJson(response, 200, { ticket, expires_in: Math.floor(ticketMs / 1_000) }, crossOrigin(request));
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, word: Refusal): void {
+  #refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    word: CloseWord | "too_many_pending" | "too_many_tickets",
+  ): void {
     this.#parts.counts.add(word);
-    const status = statusOf(word);
-    send(
-      response,
-      status,
-      { error: word },
-      {
-        ...(unseen.has(word) ? {} : crossOrigin(request)),
-        ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
-        ...(status === 429 ? { "retry-after": "60" } : {}),
-      },
-    );
+    sendJson(response, statusOfRefusal(word), { error: word }, refusalHeaders(request, word));
   }
 }
-
-type Refusal = CloseWord | "too_many_pending" | "too_many_tickets";
-
-/** Said before it is known whether a page of this origin may read it. */
-const unseen: ReadonlySet<Refusal> = new Set([
-  "too_many_pending",
-  "upgrade_rate",
-  "host_not_allowed",
-  "origin_not_allowed",
-]);
-
-/** HTTP has numbers of its own. */
-function statusOf(word: Refusal): number {
-  if (word === "too_many_pending" || word === "too_many_tickets") return 429;
-  const ofCode: Readonly<Record<number, number>> = { 4401: 401, 4403: 403, 4429: 429 };
-  return ofCode[closeCodes[word]] ?? 500;
-}
-
-type Headers = Readonly<Record<string, string>>;
 
 function bearerOf({ headers: { authorization } }: IncomingMessage): ReturnType<typeof presentedCredential> {
   return presentedCredential({
@@ -121,14 +91,4 @@ function bearerOf({ headers: { authorization } }: IncomingMessage): ReturnType<t
     query: new URLSearchParams(),
     allowsQueryToken: false,
   });
-}
-
-/** What lets a page of an origin that is allowed read the answer. */
-function crossOrigin({ headers: { origin } }: IncomingMessage): Headers {
-  return origin === undefined ? {} : { "access-control-allow-origin": origin, vary: "origin" };
-}
-
-function send(response: ServerResponse, status: number, body: object, headers: Headers = {}): void {
-  response.writeHead(status, { ...headers, "content-type": "application/json", "cache-control": "no-store" });
-  response.end(JSON.stringify(body));
 }

@@ -6,6 +6,7 @@ import { WindowCount } from "./limits.ts";
 /** Bounds of tickets. */
 export interface TicketLimits {
   readonly ticketMs: number;
+  readonly linkMs: number;
   readonly maxTicketsPerPrincipal: number;
   readonly maxTickets: number;
   readonly maxTicketMints: number;
@@ -27,7 +28,7 @@ export class Tickets {
   readonly #clock: Clock;
   readonly #ids: IdSource;
   readonly #limits: TicketLimits;
-  /** By digest; oldest first, so those that run out first come first. */
+  /** By digest, in the order in which they were made. */
   readonly #open = new Map<string, Ticket>();
   readonly #mints = new Map<string, WindowCount>();
 
@@ -43,15 +44,18 @@ export class Tickets {
     return this.#open.size;
   }
 
-  /** A new ticket; null when there are too many, or too many were made within the last minute. */
-  mint(identity: Identity, origin: string | null): string | null {
+  /**
+   * A new ticket; null when there are too many, or too many were made within the last minute.
+   * @param goodForMs default `ticketMs`
+   */
+  mint(identity: Identity, origin: string | null, goodForMs = this.#limits.ticketMs): string | null {
     this.#sweep();
-    const { ticketMs, maxTickets, maxTicketsPerPrincipal } = this.#limits;
+    const { maxTickets, maxTicketsPerPrincipal } = this.#limits;
     const { principal } = identity;
     const own = [...this.#open.values()].filter((ticket) => ticket.identity.principal === principal);
     if (this.#open.size >= maxTickets || own.length >= maxTicketsPerPrincipal || !this.#mayMint(principal)) return null;
     const ticket = secretToken(this.#ids);
-    const validUntil = this.#clock.monotonic() + ticketMs;
+    const validUntil = this.#clock.monotonic() + goodForMs;
     this.#open.set(digestOf(ticket), { identity, origin, validUntil });
     return ticket;
   }
@@ -88,8 +92,7 @@ export class Tickets {
   #sweep(): void {
     const now = this.#clock.monotonic();
     for (const [digest, { validUntil }] of this.#open) {
-      if (validUntil >= now) return;
-      this.#open.delete(digest);
+      if (validUntil < now) this.#open.delete(digest);
     }
   }
 }

@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 import type { AddressInfo, Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { isLoopback, judgeApproach, peerAddress, type Welcome } from "./addresses.ts";
-import { presentedCredential, type Credential } from "./credentials.ts";
+import { credentialKeys, presentedCredential, type Credential } from "./credentials.ts";
 import type { CloseWord } from "./close-codes.ts";
 import type { Visitor } from "./gates.ts";
 
@@ -59,6 +59,18 @@ export function credentialOf({ request, query, isLocal }: Upgrade): Credential |
     query,
     allowsQueryToken: isLocal,
   });
+}
+
+/** The one credential of a request, and whether it shows any at all. Like an upgrade's, but for the subprotocols. */
+export function requestCredential(
+  { request, isLocal }: Visitor,
+  query: URLSearchParams,
+): { readonly credential: Credential | CloseWord; readonly isShown: boolean } {
+  const { authorization } = request.headers;
+  const isShown = authorization !== undefined || credentialKeys.some((key) => query.has(key));
+  if (isRepeated(request, "authorization")) return { credential: "credential_ambiguous", isShown };
+  const head = { authorization, protocols: undefined, query, allowsQueryToken: isLocal };
+  return { credential: presentedCredential(head), isShown };
 }
 
 /** Answers an upgrade that does not become a socket: before it only HTTP has words. */

@@ -1,3 +1,4 @@
+export { inspectorPage } from "./page.ts";
 export { answerCommand, type AnswerOptions } from "./commands/answer.ts";
 export { logCommand, type LogOptions } from "./commands/log.ts";
 export { rawCommand, type RawOptions } from "./commands/raw.ts";

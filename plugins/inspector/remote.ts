@@ -28,7 +28,7 @@ export interface RemoteOptions {
 export async function withServer<Value>(
   options: RemoteOptions,
   note: (line: string) => void,
-  use: (client: Client) => Promise<Value>,
+  use: (client: Client, url: string) => Promise<Value>,
   { reconnect = false }: { readonly reconnect?: boolean } = {},
 ): Promise<Value> {
   const address = addressOf(options, note);
@@ -37,7 +37,7 @@ export async function withServer<Value>(
   client.onProblem(({ message }) => note(`note: ${message}`));
   try {
     await client.connect();
-    return await use(client);
+    return await use(client, url);
   } catch (fault) {
     throw await told(fault, url, client);
   } finally {

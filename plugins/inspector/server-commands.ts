@@ -1,6 +1,7 @@
 import { countOf, listOf, wholeNumber } from "../arguments.ts";
 import { defineCommand, type CommandSpec } from "../command.ts";
 import { answerCommand } from "./commands/answer.ts";
+import { openCommand } from "./commands/open.ts";
 import { rawCommand } from "./commands/raw.ts";
 import { requestsCommand } from "./commands/requests.ts";
 import { sendCommand } from "./commands/send.ts";
@@ -15,7 +16,7 @@ interface TailFlags extends RemoteFlags {
   readonly failOnLoss?: boolean;
 }
 
-/** The commands that talk to a server that runs: `tail`, `send`, `requests`, `answer`, `raw`. */
+/** The commands that talk to a server that runs: `tail`, `send`, `open`, `requests`, `answer`, `raw`. */
 export function serverCommands(parts: RemoteParts): readonly CommandSpec[] {
   return [tailSpec(parts), ...callSpecs(parts)];
 }
@@ -54,6 +55,13 @@ function callSpecs(parts: RemoteParts): readonly CommandSpec[] {
       options: [...remoteOptions, { flags: "--thread <id>", about: "a line of talk in it (default: main)" }],
       examples: ["roomtap send demo '@planner what next?'"],
       run: ({ thread, ...flags }, room, text) => sendCommand({ ...remoteOf(flags, parts), room, text, thread }, output),
+    }),
+    defineCommand<RemoteFlags>({
+      usage: "open",
+      about: "prints a link that opens the server's page in a browser, signed in",
+      options: remoteOptions,
+      examples: ["roomtap open"],
+      run: (flags) => openCommand(remoteOf(flags, parts), output),
     }),
     defineCommand<RemoteFlags>({
       usage: "requests",

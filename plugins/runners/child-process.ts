@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import type { Duplex, Readable, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { createRedactor, secretsOfEnvironment, type Clock } from "../../core/index.ts";
+import { builtFile } from "../built-file.ts";
 import { environmentOf, exitText, startFault } from "./agent-process.ts";
 import type { ToChild } from "./child-messages.ts";
 import { childPipes } from "./child-pipes.ts";
@@ -49,7 +48,7 @@ const exitNewsMs = 1_000;
  * @throws what the system says at once; most failures to start come by `ended`
  */
 export function startRunnerProcess({ cwd, env = {}, clock, maxLineBytes, onLine }: ChildStart): RunnerProcess {
-  const child = spawn(process.execPath, [childProgram()], {
+  const child = spawn(process.execPath, [builtFile("runners/child-main.js")], {
     ...(cwd !== undefined && { cwd }),
     env: environmentOf(env),
     stdio: ["ignore", "pipe", "pipe", "pipe", "pipe", "pipe"],
@@ -120,11 +119,4 @@ function closed(pipe: Readable | null): Promise<void> {
     if (pipe === null || pipe.destroyed) resolve();
     else pipe.once("close", resolve);
   });
-}
-
-/** The child's program, as it is built: Node 20 reads no TypeScript in a child. Run from the sources, it is the one in `dist`. */
-function childProgram(): string {
-  const beside = fileURLToPath(new URL("./child-main.js", import.meta.url));
-  if (existsSync(beside)) return beside;
-  return beside.replace(/[/\\]plugins[/\\]runners[/\\]child-main\.js$/, "/dist/plugins/runners/child-main.js");
 }

@@ -11,6 +11,7 @@ import { closePost, disbandRoom, putCheckpoint, putRetry, setPaused, stopRoom } 
 import type { SqliteDatabase } from "./database.ts";
 import { logFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { SqliteNamedValues } from "./named-values.ts";
 import { openHostDatabase, type OpenOptions } from "./open.ts";
 import { putRoom, type PutRoomResult, type RoomContent } from "./put-room.ts";
 import { defaultQuota, type Quota } from "./quota.ts";
@@ -47,6 +48,8 @@ type Given<Method extends keyof RoomLog> = Parameters<RoomLog[Method]>[0];
 export class SqliteRoomLog extends SqliteLogReader implements RoomLog {
   /** Ordinary sessions, in the same file, written by the same hand; closed with the log. */
   readonly sessions: SqliteSessionStore;
+  /** What plugins store, in the same file, written by the same hand. */
+  readonly values: SqliteNamedValues;
   readonly #clock: Clock;
   readonly #quota: Quota;
   readonly #tables: Tables;
@@ -70,6 +73,7 @@ export class SqliteRoomLog extends SqliteLogReader implements RoomLog {
     });
     const parts = { database, tables, commits: this.#commits, report };
     this.sessions = new SqliteSessionStore({ ...parts, quota: options.sessionQuota ?? defaultSessionQuota });
+    this.values = new SqliteNamedValues({ database, table: tables.namedValues, commits: this.#commits });
   }
 
   /** @throws RoomtapError `invalid_params` when a row is no row or takes more than `maxRowBytes` */

@@ -11,6 +11,9 @@ import type { SqliteDatabase } from "./database.ts";
  *
  * `sessions` holds a session as two texts: `summary` is what lists show, and a list never reads the pages of `work` behind
  * it, where prompts wait. Its other columns are what is searched, ordered and counted.
+ *
+ * `named_values` has the size of each row checked by the table; its second index has it beside the keys, so that a namespace is
+ * counted without a look at its values.
  */
 const steps: readonly string[] = [
   `
@@ -183,6 +186,16 @@ const steps: readonly string[] = [
     renamed_at INTEGER NOT NULL,
     UNIQUE (room_id, event_id)
   ) STRICT;
+  `,
+  `
+  CREATE TABLE named_values (
+    namespace TEXT    NOT NULL CHECK (namespace <> ''),
+    key       TEXT    NOT NULL CHECK (key <> ''),
+    value     TEXT    NOT NULL,
+    bytes     INTEGER NOT NULL CHECK (bytes = length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))),
+    PRIMARY KEY (namespace, key)
+  ) STRICT;
+  CREATE INDEX named_values_by_size ON named_values (namespace, key, bytes);
   `,
 ];
 

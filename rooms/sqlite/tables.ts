@@ -4,6 +4,7 @@ import type { SqliteDatabase } from "./database.ts";
 import { InboxTable } from "./inbox-table.ts";
 import { LeasesTable } from "./leases-table.ts";
 import { LogTable } from "./log-table.ts";
+import { NamedValuesTable } from "./named-values-table.ts";
 import { RenamesTable } from "./renames-table.ts";
 import { RoomsTable } from "./rooms-table.ts";
 import { SessionMessagesTable } from "./session-messages-table.ts";
@@ -24,6 +25,7 @@ export interface Tables {
   readonly sessions: SessionsTable;
   readonly sessionMessages: SessionMessagesTable;
   readonly approvalRules: ApprovalRulesTable;
+  readonly namedValues: NamedValuesTable;
 }
 
 export function prepareTables(database: SqliteDatabase): Tables {
@@ -39,5 +41,6 @@ export function prepareTables(database: SqliteDatabase): Tables {
     sessions: new SessionsTable(database),
     sessionMessages: new SessionMessagesTable(database),
     approvalRules: new ApprovalRulesTable(database),
+    namedValues: new NamedValuesTable(database),
   };
 }

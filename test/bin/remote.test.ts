@@ -181,3 +181,25 @@ describe("a command without its server", () => {
     expect(stderr).toMatch(/^roomtap: (usage|invalid_params): [^\n]*\n$/);
   });
 });
+
+describe("open", () => {
+  it("prints a link that opens the server's page, and whose ticket lets in once", async () => {
+    const place = commandPlace();
+    const server = await serve(place);
+    const { status, stdout } = await place.run(["open", "--json"]);
+    const [printed] = jsonLines(stdout) as readonly { readonly link: string; readonly expires_in: number }[];
+    const { origin, hash } = new URL(printed?.link ?? "");
+    expect([status, origin, printed?.expires_in]).toEqual([0, server.http, 300]);
+    expect((await fetch(`${origin}/`)).headers.get("content-type")).toBe("text/html; charset=utf-8");
+    const ticket = hash.slice("#ticket=".length);
+    const upgrade = async (): Promise<unknown> => {
+      const client = createClient({ url: server.ws, ticket: async () => ticket, WebSocket, reconnect: false });
+      onTestFinished(() => client.close());
+      return client.connect().then(
+        () => "ready",
+        (fault: unknown) => (fault as { closeReason: unknown }).closeReason,
+      );
+    };
+    expect([await upgrade(), await upgrade()]).toEqual(["ready", "ticket_invalid"]);
+  });
+});

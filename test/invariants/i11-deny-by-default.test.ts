@@ -57,7 +57,7 @@ describe("I11 deny by default", () => {
         missingScope(rule, { scopes: new Set(), isOwner: false }) === null ? [name] : [],
       ),
     );
-    const ofMethods = ["gateway.ping", "client.capabilities", "session.detach", "rooms.unsubscribe"];
+    const ofMethods = ["gateway.ping", "client.capabilities", "gateway.ticket", "session.detach", "rooms.unsubscribe"];
     const ofEvents = ["gateway.ready", "session.detached", "session.reclaimed", "room.unsubscribed"];
     expect(open).toEqual([...ofMethods, ...ofEvents]);
   });

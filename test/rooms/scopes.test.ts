@@ -7,10 +7,11 @@ const groups = (names: string): string[] => names.split(" ").map((name) => `grou
 
 /** The table as people read it: by scope, names in a row. A name behind a colon is a case of the one before it. */
 const expected: readonly [what: Scoped, rule: ScopeRule, names: readonly string[]][] = [
-  ["method", "none", ["gateway.ping", "client.capabilities", "session.detach", "rooms.unsubscribe"]],
+  ["method", "none", ["gateway.ping", "client.capabilities", "gateway.ticket"]],
+  ["method", "none", ["session.detach", "rooms.unsubscribe"]],
   ["method", "read_or_owner", sessions("resume activate history status usage list active_list observers events.since")],
   ["method", "read_or_write", ["session.attach"]],
-  ["method", "read", [...groups("capabilities list state log"), "rooms.state", "rooms.subscribe"]],
+  ["method", "read", [...groups("capabilities list state log"), "rooms.state", "rooms.verify", "rooms.subscribe"]],
   ["method", "write", sessions("create close interrupt steer redirect title visibility detach:other")],
   ["method", "write", ["prompt.submit", "clarify.lock", "request.answer", "request.answer:clarify"]],
   ["method", "write", [...groups("send stop retry"), "rooms.pause", "rooms.resume", "rooms.cancel"]],

@@ -50,19 +50,22 @@ export function brokenLayers(tree: Tree): readonly string[] {
     if (target.kind === "computed" && computedImports.includes(from)) return undefined;
     if (target.kind === "computed") return "a computed import: nobody can say where it leads";
     if (target.kind !== "file") return undefined;
+    // What a page looks like is no source of ours.
+    if (target.path.endsWith(".css")) return undefined;
     if (!tree.has(target.path)) return `no such source: ${target.path}`;
     return wrongWay(from, target.path) ?? pastDoor(from, target.path) ?? notOffered(from, target.path, line, offered);
   });
 }
 
-/** Packages used outside their home, undeclared ones, and modules of Node in core. A home of `*` is everywhere. */
+/** Packages used outside their home, undeclared ones, and modules of Node in core. A home of `*` is everywhere, one of `x/` a folder. */
 export function strayPackages(tree: Tree, homes: Readonly<Record<string, string>>): readonly string[] {
   return findings(tree, (from, target) => {
     if (target.kind === "node") return layerOf(from) === "core" ? `core uses ${target.name}` : undefined;
     if (target.kind !== "package") return undefined;
     const home = Object.hasOwn(homes, target.name) ? homes[target.name] : undefined;
     if (home === undefined) return `${target.name} has no home`;
-    return home === "*" || home === from ? undefined : `${target.name} lives in ${home}`;
+    const isHome = home === "*" || home === from || (home.endsWith("/") && from.startsWith(home));
+    return isHome ? undefined : `${target.name} lives in ${home}`;
   });
 }
 

@@ -19,10 +19,12 @@ import {
   type Gateway,
   type GatewayHost,
   type GatewayOptions,
+  type HostRoutes,
   type Method,
   type Response,
   type TransportHost,
 } from "../../plugins/gateway/index.ts";
+import { RouteTable } from "../../plugins/route-table.ts";
 import { RawSocket } from "./raw-socket.ts";
 
 /** What the transport's own methods need. */
@@ -39,6 +41,13 @@ export class TestHost implements SmallHost {
   readonly fanOut: FanOut;
   readonly delivery: RequestDelivery;
   readonly answers: Response[] = [];
+  /** Routes of plugins, and the faults that were told of them. */
+  readonly table = new RouteTable();
+  readonly faults: string[] = [];
+  readonly routes: HostRoutes = {
+    match: (method, pathname) => this.table.match(method, pathname),
+    fault: (plugin, message) => void this.faults.push(`${plugin}: ${message}`),
+  };
   /** The audit trail, a line each. */
   readonly trail: string[] = [];
   /** Connections that stand, in order of arrival. */

@@ -24,7 +24,7 @@ export function filesUnder(folder: string): readonly string[] {
 
 /** What the package is built from: the four folders and the two files above them. */
 export function sourceFiles(): readonly string[] {
-  return filesUnder("").filter((path) => /^((core|rooms|observers|plugins)\/.*|index|bin)\.ts$/.test(path));
+  return filesUnder("").filter((path) => /^((core|rooms|observers|plugins)\/.*|index|bin)\.tsx?$/.test(path));
 }
 
 /** @param path from the root */

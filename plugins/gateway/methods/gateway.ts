@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requestMethods } from "../../../core/index.ts";
+import { limits, requestMethods, RoomtapError } from "../../../core/index.ts";
 import { defineMethod, type Method } from "../rpc-table.ts";
 
 /** Answered by the transport before anything else, also while every handler is busy; over stdio there is none. */
@@ -23,6 +23,19 @@ export const gatewayMethods: readonly Method[] = [
       client.advertises = server_requests ?? client.advertises;
       if (client.advertises) afterReply(() => host.delivery.advertised(client));
       return { server_requests: [...requestMethods] };
+    },
+  }),
+  defineMethod({
+    name: "gateway.ticket",
+    summary: "A ticket by which the same principal comes again, once, from the same page. Not over stdio.",
+    params: z.object({}),
+    result: z.object({ ticket: z.string(), expires_in: z.int() }),
+    errors: ["rate_limited", "not_supported"],
+    handler(_params, { client }) {
+      if (client.mintTicket === null) throw new RoomtapError("not_supported", "there are no tickets over stdio");
+      const ticket = client.mintTicket();
+      if (ticket !== null) return { ticket, expires_in: limits.resumeTokenMs / 1_000 };
+      throw new RoomtapError("rate_limited", "too many tickets of this principal wait to be used, or were just made");
     },
   }),
   defineMethod({

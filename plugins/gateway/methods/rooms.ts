@@ -23,6 +23,14 @@ const stateSchema = z.looseObject({
   members: z.array(z.looseObject({})),
 });
 
+const verdictSchema = z.looseObject({
+  room_id: z.string(),
+  rows: z.int(),
+  log_hash: z.string(),
+  digest: z.string(),
+  problem: z.looseObject({ seq: z.int().nullable(), kind: z.string(), message: z.string() }).nullable(),
+});
+
 const attemptSchema = z.looseObject({ coordinates: z.looseObject({}), n: z.number(), text: z.string() });
 
 /** What a client wants to see of a room: `rooms.*` all it may have by its scopes and grants. */
@@ -37,6 +45,15 @@ export const roomMethods: readonly Method[] = [
       const state = await host.rooms.state(room_id, { include_disbanded: true });
       return { ...state, open_requests: shownRequests(state.open_requests, client) };
     },
+  }),
+  defineMethod({
+    name: "rooms.verify",
+    summary: "Checks every row of a room's log: hashes, order, what it folds to. One at a time on a connection.",
+    params: z.object({ room_id: roomId }),
+    result: verdictSchema,
+    errors: ["unknown_room"],
+    paced: true,
+    handler: ({ room_id }, { host }) => host.rooms.verify(room_id),
   }),
   defineMethod({
     name: "rooms.subscribe",
