@@ -16,6 +16,7 @@ import {
   jsonLog,
   lookCommands,
   noProgress,
+  pluginCommands,
   printer,
   progressBar,
   runningCommands,
@@ -128,7 +129,7 @@ function allCommands(): readonly CommandSpec[] {
     terminal: terminalOf(process),
     runtimeFolder: () => runtimeFolder(process.env),
   };
-  return [
+  return groupedCommands([
     ...runningCommands({
       ...parts,
       ...{ runHost, shown: shownBy, agent: acpExampleAgent, isLoopback },
@@ -148,6 +149,7 @@ function allCommands(): readonly CommandSpec[] {
     ...showCommands(inspector),
     ...lookCommands(inspector),
     ...serverCommands(inspector),
+    ...pluginCommands(inspector),
     ...crewCommands({
       ...inspector,
       serverOptions: remoteOptions,
@@ -162,7 +164,7 @@ function allCommands(): readonly CommandSpec[] {
     }),
     ...schemaCommands({ output, version: packageVersion() }),
     ...completionCommands({ output, commands: allCommands }),
-  ];
+  ]);
 }
 
 function root(): Command {
@@ -245,7 +247,7 @@ void output.lost.then((fault) => {
 
 try {
   const program = root();
-  for (const spec of groupedCommands(allCommands())) addCommand(program, spec);
+  for (const spec of allCommands()) addCommand(program, spec);
   await program.parseAsync();
 } catch (fault) {
   process.exitCode = statusOf(fault);

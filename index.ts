@@ -217,12 +217,8 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   const runners = createRunners({ clock, report });
   closings.push(() => runners.close());
   const { plugins, openRooms } = pluginsOf({
-    observers,
-    clock,
-    report,
-    logger: options.logger,
-    requests: tap.requests,
-    values: log.values,
+    ...{ observers, clock, report, logger: options.logger, requests: tap.requests, values: log.values },
+    mask: (text) => redactor.text(text),
   });
   closings.push(async () => openRooms(null));
   closings.push(() => plugins.close());
@@ -252,7 +248,7 @@ async function open(options: RoomtapOptions, closings: Closing[]): Promise<Roomt
   closings.push((graceMs) => sessions.shutdown(graceMs));
   const wire = new HostOfGateways({
     ...parts,
-    ...{ fanOut, sessions, seated, rooms: host, observers, agents, redactor },
+    ...{ fanOut, sessions, seated, rooms: host, observers, plugins, agents, redactor },
     routes: plugins.routes,
     methods: () => gatewayTable.list().map(({ name }) => name),
     onLeft: answerByPolicy,

@@ -153,8 +153,8 @@ export const hostErrors = {
     exit: 2,
   },
   plugin_lost: {
-    meaning: "The plugin's worker ended before it answered.",
-    remedy: "Try again: it is started anew. `roomtap plugin list` tells why it ended.",
+    meaning: "The plugin was unloaded, or its worker ended, before it answered.",
+    remedy: "Try again when it runs: `roomtap plugin list` tells how it fares, and why its worker ended.",
     exit: 1,
   },
   position_conflict: {

@@ -25,6 +25,8 @@ export interface LiveAttempt {
   readonly since: number;
   /** Ids (`srq-`) of its requests that wait for a person, oldest first. */
   readonly open_requests: readonly string[];
+  /** Wall ms since when the oldest of them waits; null while none does. */
+  readonly asked_at: number | null;
   /** The call that began last of those that are open. */
   readonly tool: RunningTool | null;
   /** It was asked to stop. */
@@ -98,14 +100,15 @@ export function liveAttemptOf(
     readonly since: number;
     readonly startedAt: number;
     readonly open_requests: readonly string[];
+    readonly asked_at: number | null;
     readonly stopping: boolean;
   },
 ): LiveAttempt {
-  const { since, startedAt, open_requests, stopping } = about;
+  const { since, startedAt, open_requests, asked_at, stopping } = about;
   const last = [...attempt.openTools].at(-1);
   const tool =
     last === undefined
       ? null
       : { tool_id: last.tool_id, name: last.name, since: Math.round(since + last.startedAt - startedAt) };
-  return { coordinates: attempt.coordinates, since, open_requests, tool, stopping };
+  return { coordinates: attempt.coordinates, since, open_requests, asked_at, tool, stopping };
 }

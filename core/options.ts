@@ -123,6 +123,9 @@ export const limits = {
   /** Requests to routes that are not over, streams with them: at a gateway, and of one principal or one address there. */
   maxRouteRequests: 1_000,
   maxRouteRequestsPerCaller: 64,
+  /** What one call of a command is given: arguments, and one of them in UTF-16 units; more is refused. */
+  maxCommandArgs: 256,
+  maxCommandArgUnits: 65_536,
   /** What one plugin may store: keys, one key in UTF-16 units, and keys and values together in bytes. */
   maxStorageKeys: 1_024,
   maxStorageKeyUnits: 256,
@@ -262,6 +265,8 @@ export const hostDefaults = {
   stopGraceMs: 30_000,
   /** How long a turn may run. The time in which it waits for a person does not count. */
   turnDeadlineMs: 1_800_000,
+  /** How long the setup of a plugin may take, and the check of its config before; then it has failed. */
+  setupMs: 30_000,
   /** How long closing waits for consumers to read what they hold. */
   drainMs: 2_000,
   /**

@@ -82,7 +82,7 @@ export const wireErrors = {
     meaning:
       "A principal or a plugin asks for what it was not granted: whole payloads, the reasoning of members, approvals.",
     remedy: "Ask without it, or have it granted: to the credential, or in the plugin's entry of the config.",
-    exit: 3,
+    exit: 2,
   },
   not_owner: {
     meaning: "Only the owner of the session may do this.",

@@ -86,7 +86,7 @@ const roomSchema = z.strictObject({
 /** Checked behind the rest, because all of its problems are named, and none of its secrets. */
 const auth = z.custom<AuthOptions>().optional();
 const plugins = z
-  .array(z.union([z.string().min(1), pathEntrySchema]))
+  .array(z.preprocess((entry) => (typeof entry === "string" ? { path: entry } : entry), pathEntrySchema))
   .max(limits.maxPlugins)
   .optional();
 const common = {

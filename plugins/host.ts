@@ -1,7 +1,7 @@
 import { hostDefaults, messageOf, RoomtapError, Steps, type Clock } from "../core/index.ts";
 import type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 import type { Platform } from "./local-services.ts";
-import { loadOrder } from "./order.ts";
+import { loadOrder, unloadOrder } from "./order.ts";
 import { packageVersion } from "./package-version.ts";
 import type { PluginControl, PluginInfo } from "./plugin-control.ts";
 import { PluginSlot } from "./plugin-slot.ts";
@@ -11,12 +11,18 @@ import { RouteTable, type RouteMatch } from "./route-table.ts";
 import { runCommand } from "./run-command.ts";
 import { shown } from "./shown.ts";
 import { StrayFaults } from "./stray-faults.ts";
+import { oneLine } from "./terminal-text.ts";
 import { workerCode } from "./worker/index.ts";
 
 /** What a plugin host works with. */
 export interface PluginHostOptions extends Omit<Platform, "routes"> {
   readonly clock: Clock;
+  /** Masks secrets in what operators are shown of faults. Default: nothing is masked. */
+  readonly mask?: ((text: string) => string) | undefined;
 }
+
+/** A fault as the list of plugins tells it. */
+const maxFaultUnits = 1_000;
 
 /** A plugin that the host knows: at work (`slot`), or only listed (`info`). */
 interface Known {
@@ -96,10 +102,14 @@ export class PluginHost implements PluginControl {
     }
   }
 
-  /** Tells all that the rooms are open, in order of loading; those that are loaded later are told at once. */
+  /**
+   * Tells all that the rooms are open, in order of loading, and waits for their hooks, 2 s at most. Those that are set up later
+   * are told then.
+   */
   async ready(): Promise<void> {
     this.#isReady = true;
-    for (const slot of this.#slots()) await slot.ready();
+    const running = this.#slots().filter((slot) => slot.isRunning);
+    await Promise.all(running.map((slot) => slot.ready()));
   }
 
   /**
@@ -114,13 +124,14 @@ export class PluginHost implements PluginControl {
     return true;
   }
 
-  /** Has all write down what they hold and unloads them, the last loaded first. Nothing is loaded any more. */
+  /**
+   * Has all write down what they hold, side by side, and unloads them: each before those it depends on, else the last loaded
+   * first. What is being loaded is not waited for: it is ended, and nothing is loaded any more.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const slot of this.#slots().toReversed()) {
-      await slot.drain(hostDefaults.drainMs);
-      await this.unload(slot.prepared.id);
-    }
+    await Promise.all(this.#slots().map((slot) => slot.drain(hostDefaults.drainMs)));
+    for (const { id } of unloadOrder(this.#orderable())) await this.unload(id);
     this.#strays.close();
   }
 
@@ -167,22 +178,36 @@ export class PluginHost implements PluginControl {
   }
 
   async run(id: string, name: string, call: Parameters<PluginControl["run"]>[2]): Promise<unknown> {
-    return runCommand(id, this.command(id, name), call);
+    const command = this.command(id, name);
+    const { slot } = this.#find(id);
+    if (slot === null) throw new RoomtapError("plugin_lost", `plugin ${id} is not at work`);
+    const signal = AbortSignal.any([call.signal, slot.signal]);
+    try {
+      return await slot.whileLoaded(() => runCommand(id, command, { ...call, signal }));
+    } catch (fault) {
+      // Whoever called may not be the one to do something about it.
+      const isFault = fault instanceof RoomtapError && fault.code === "plugin_failed";
+      if (isFault) slot.fault(`command ${name}: ${messageOf(fault.cause)}`, fault.cause);
+      throw fault;
+    }
   }
 
   /** Sets up what was prepared, or lists it when it is not to run. It is known from the first step on. */
   async #take(prepared: Prepared): Promise<void> {
     const { id, entry } = prepared;
-    if (this.#known.has(id) || this.#isClosed) {
+    try {
+      this.#checkOpen();
+      if (this.#known.has(id)) throw duplicate(id);
+      if (!isOff(prepared)) loadOrder([...this.#orderable(), prepared]);
+    } catch (fault) {
       await prepared.code.discard();
-      throw this.#isClosed ? new RoomtapError("closed", "the host is closed") : duplicate(id);
+      throw fault;
     }
     if (isOff(prepared)) {
-      await prepared.code.discard();
       this.#known.set(id, { entry, slot: null, info: preparedInfo(prepared, "disabled") });
+      await prepared.code.discard();
       return;
     }
-    loadOrder([...this.#orderable(), prepared]);
     const slot = this.#slotOf(prepared);
     this.#known.set(id, { entry, slot, info: slot.info() });
     try {
@@ -214,8 +239,8 @@ export class PluginHost implements PluginControl {
       // One that runs goes on, unless the new one has its place already.
       const stays = before !== null && !before.isUnloading;
       const ended = before?.idleInfo("failed") ?? { ...info, state: "failed" as const };
-      const failed = { ...ended, last_fault: messageOf(fault) };
-      if (!stays) this.#known.set(id, { entry, slot: null, info: failed });
+      const failed = { ...ended, last_fault: this.#mask(messageOf(fault)) };
+      if (!stays && this.#known.has(id)) this.#known.set(id, { entry, slot: null, info: failed });
       throw fault;
     }
   }
@@ -223,6 +248,7 @@ export class PluginHost implements PluginControl {
   async #replace(id: string, before: PluginSlot | null, prepared: Prepared): Promise<void> {
     const { entry, code } = prepared;
     try {
+      this.#checkOpen();
       if (prepared.id !== id) throw misnamed(id, prepared.id);
       loadOrder([...this.#orderable().filter((each) => each.id !== id), prepared]);
     } catch (fault) {
@@ -232,11 +258,12 @@ export class PluginHost implements PluginControl {
     const slot = this.#slotOf(prepared);
     try {
       await slot.check();
+      if (before !== null) await this.#drained(before);
+      this.#checkOpen();
     } catch (fault) {
       await slot.unload();
       throw fault;
     }
-    if (before !== null) await this.#drained(before);
     this.#known.set(id, { entry, slot, info: slot.info() });
     await slot.setup();
     if (this.#isReady) await slot.ready();
@@ -244,7 +271,12 @@ export class PluginHost implements PluginControl {
 
   /** Ends one after it has read what it holds and written down what it wants; it stays in the list. */
   async #drained(slot: PluginSlot): Promise<void> {
-    await this.#options.observers.drain(hostDefaults.drainMs, slot.consumers);
+    const { undelivered } = await this.#options.observers.drain(hostDefaults.drainMs, slot.consumers);
+    const { id } = slot.prepared;
+    if (undelivered > 0) {
+      const message = `plugin ${id}: ${undelivered} events were not delivered before it was unloaded`;
+      this.#options.report({ code: "undelivered", message, subject: id });
+    }
     await slot.drain(hostDefaults.drainMs);
     await slot.unload();
   }
@@ -252,18 +284,35 @@ export class PluginHost implements PluginControl {
   async #takeOut(id: string, slot: PluginSlot, state: "disabled" | "failed"): Promise<void> {
     const known = this.#known.get(id);
     if (known?.slot !== slot) return;
-    const info = slot.idleInfo(state);
     await (state === "disabled" ? this.#drained(slot) : slot.unload());
+    const info = slot.idleInfo(state);
     if (this.#known.get(id)?.slot === slot) this.#known.set(id, { ...known, slot: null, info });
   }
 
   #slotOf(prepared: Prepared): PluginSlot {
     const { clock, report } = this.#options;
     return new PluginSlot(prepared, {
-      ...{ clock, stepMs: hostDefaults.drainMs, platform: { ...this.#options, routes: this.#table } },
+      ...{
+        clock,
+        stepMs: hostDefaults.drainMs,
+        setupMs: hostDefaults.setupMs,
+        mask: (text: string) => this.#mask(text),
+      },
+      ...{ platform: { ...this.#options, routes: this.#table } },
       report,
       onGivenUp: (slot) => void this.#changes.run(() => this.#takeOut(slot.prepared.id, slot, "failed")),
     });
+  }
+
+  /** On one line, as reports have it. */
+  #mask(text: string): string {
+    const { mask = (given: string) => given } = this.#options;
+    return oneLine(mask(text), maxFaultUnits);
+  }
+
+  /** @throws RoomtapError `closed` */
+  #checkOpen(): void {
+    if (this.#isClosed) throw new RoomtapError("closed", "the host is closed");
   }
 
   /** At work, or about to be. */

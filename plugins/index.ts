@@ -181,6 +181,7 @@ export {
   logCommand,
   lookCommands,
   noProgress,
+  pluginCommands,
   progressBar,
   rawCommand,
   remoteOf,

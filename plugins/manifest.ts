@@ -30,9 +30,12 @@ const pattern = z.string(expected("a kind")).refine((text) => kindsNamed(text).l
 const permissionsSchema = z.strictObject({
   /** Rooms that it sees, by id. Default: all. */
   rooms: z
-    .union([z.literal("all"), z.array(z.custom<string>(isId, expected("the id of a room"))).min(1)], {
-      error: 'expected "all", or a list of ids of rooms',
-    })
+    .union(
+      [z.literal("all"), z.array(z.custom<string>(isId, expected("the id of a room"))).min(1, "expected at least one")],
+      {
+        error: 'expected "all", or a list of ids of rooms',
+      },
+    )
     .default("all"),
   /** How much of each event its handlers may have. Default `standard`. */
   payload: oneOf("meta", "standard", "full").default("standard"),
@@ -41,7 +44,9 @@ const permissionsSchema = z.strictObject({
   approvals: oneOf("none", "observe", "answer").default("none"),
   /** HTTP below its own path; or that, and these paths of the server. */
   routes: z
-    .union([z.boolean(), z.array(path).min(1)], { error: "expected true, false, or a list of paths such as /metrics" })
+    .union([z.boolean(), z.array(path).min(1, "expected at least one")], {
+      error: "expected true, false, or a list of paths such as /metrics",
+    })
     .default(false),
   /** Grants that it makes use of, and does without when they are not given. `ctx.grants` says which were. */
   optional: z.array(oneOf(...pluginGrants), expected("a list of grants")).default([]),
@@ -54,7 +59,7 @@ const manifestSchema = z.strictObject({
   apiVersion: z.literal(pluginApiVersion, expected(String(pluginApiVersion))),
   engines: z.strictObject({ roomtap: range.optional(), node: range.optional() }).default({}),
   /** Kinds that its handlers may ask for. Default: all. */
-  hooks: z.array(pattern, expected("a list of kinds")).min(1).default(["*"]),
+  hooks: z.array(pattern, expected("a list of kinds")).min(1, "expected at least one").default(["*"]),
   permissions: permissionsSchema.prefault({}),
   /** Where it may run. `any` leaves it to the operator. */
   isolation: oneOf("inline", "worker", "any").default("any"),
@@ -71,6 +76,18 @@ export type Manifest = z.output<typeof manifestSchema>;
 /** What a plugin asks for. */
 export type Permissions = Manifest["permissions"];
 
+/** Behind an unknown key: those that are known in its place. */
+function knownKeys({ issues }: z.ZodError): string {
+  const issue = issues.find(({ code }) => code === "unrecognized_keys");
+  if (issue === undefined) return "";
+  const shapes: { readonly [path: string]: object } = {
+    "": manifestSchema.shape,
+    engines: manifestSchema.shape.engines.unwrap().shape,
+    permissions: permissionsSchema.shape,
+  };
+  return `; known: ${Object.keys(shapes[issue.path.join(".")] ?? {}).join(", ")}`;
+}
+
 /**
  * A manifest from outside: `roomtap` in a package.json, or `manifest` of a plugin. Strict: an unknown key is an error.
  * @param subject whose it is, for the message: `plugin crew`
@@ -82,5 +99,6 @@ export function parseManifest(value: unknown, subject: string): Manifest {
   if (parsed.success) return parsed.data;
   const isKind = parsed.error.issues[0]?.path[0] === "hooks" && parsed.error.issues[0].code === "custom";
   const code = isKind ? "unknown_kind" : "invalid_plugin";
-  throw new RoomtapError(code, `${subject}: manifest: ${firstProblem(parsed.error, [])}`, { cause: parsed.error });
+  const problem = `${firstProblem(parsed.error, [])}${knownKeys(parsed.error)}`;
+  throw new RoomtapError(code, `${subject}: manifest: ${problem}`, { cause: parsed.error });
 }

@@ -15,27 +15,47 @@ export interface Orderable {
  * whose message is the circle: `a -> b -> a`
  */
 export function loadOrder<Each extends Orderable>(given: readonly Each[]): readonly Each[] {
+  return ordered(given, dependencyOf);
+}
+
+/** The same the other way round: each before those it depends on. What they depend on may have gone. Pure. */
+export function unloadOrder<Each extends Orderable>(given: readonly Each[]): readonly Each[] {
+  return ordered(given, (_, { found }) => found).toReversed();
+}
+
+interface Need<Each> {
+  readonly id: string;
+  readonly range: string;
+  readonly found: Each | undefined;
+}
+
+/** @param resolve gives what to walk first for a dependency; undefined: nothing */
+function ordered<Each extends Orderable>(
+  given: readonly Each[],
+  resolve: (dependent: Each, need: Need<Each>) => Each | undefined,
+): readonly Each[] {
   const byId = new Map(given.map((each) => [each.id, each]));
-  const ordered = new Set<Each>();
+  const done = new Set<Each>();
   const walk = (each: Each, trail: readonly string[]): void => {
-    if (ordered.has(each)) return;
+    if (done.has(each)) return;
     const at = trail.indexOf(each.id);
     if (at >= 0) {
       const path = [...trail.slice(at), each.id].join(" -> ");
       throw new RoomtapError("dependency_cycle", `plugins depend on each other in a circle: ${path}`);
     }
     for (const [id, range] of Object.entries(each.dependencies)) {
-      walk(dependencyOf(each, { id, range, found: byId.get(id) }), [...trail, each.id]);
+      const first = resolve(each, { id, range, found: byId.get(id) });
+      if (first !== undefined) walk(first, [...trail, each.id]);
     }
-    ordered.add(each);
+    done.add(each);
   };
   for (const each of given) walk(each, []);
-  return [...ordered];
+  return [...done];
 }
 
 function dependencyOf<Each extends Orderable>(
   { id: dependent, version }: Orderable,
-  { id, range, found }: { readonly id: string; readonly range: string; readonly found: Each | undefined },
+  { id, range, found }: Need<Each>,
 ): Each {
   const needs = `plugin ${dependent} ${version} depends on ${id} ${range}`;
   if (found === undefined) throw new RoomtapError("missing_dependency", `${needs}, which is not loaded`);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { messageOf, RoomtapError, type Clock, type Report } from "../core/index.ts";
 import type { InstanceParts, PluginInstance } from "./instance.ts";
 import { LocalServices, type Platform } from "./local-services.ts";
@@ -9,8 +10,12 @@ import { preparedInfo, type Prepared } from "./prepare.ts";
 export interface SlotParts {
   readonly platform: Platform;
   readonly clock: Clock;
-  /** How long a step of an unloading is waited for. */
+  /** How long a step of an unloading is waited for, and its hooks when the rooms are open. */
   readonly stepMs: number;
+  /** How long its config and its setup may take. */
+  readonly setupMs: number;
+  /** A text as operators may see it. */
+  readonly mask: (text: string) => string;
   readonly report: Report;
   /** Told that the plugin failed too often and is to be taken out. */
   readonly onGivenUp: (slot: PluginSlot) => void;
@@ -27,10 +32,13 @@ export class PluginSlot {
   #restarts = 0;
   #lastFault: string | null = null;
   #unloading: Promise<void> | null = null;
+  readonly #ended = new AbortController();
 
   constructor(prepared: Prepared, parts: SlotParts) {
     const { id, permit, code, entry } = prepared;
     this.prepared = prepared;
+    // As many listen as calls are made.
+    setMaxListeners(0, this.#ended.signal);
     this.#parts = parts;
     this.#services = new LocalServices(id, permit, parts.platform);
     this.#instance = code.instance({
@@ -50,31 +58,37 @@ export class PluginSlot {
     return this.#state === "running" || this.#state === "restarting";
   }
 
-  /** @throws RoomtapError `invalid_config` */
-  check(): Promise<void> {
-    return this.#instance.check();
+  /** Aborted when its unloading begins. */
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** @throws RoomtapError `invalid_config`; `plugin_failed` when that takes too long, `closed` when it was unloaded meanwhile */
+  async check(): Promise<void> {
+    await this.#inTime("to check its config", this.#instance.check());
   }
 
   /**
    * Sets it up. When this rejects, nothing of it is left.
-   * @throws RoomtapError of its own with the plugin's id in the message, else `plugin_failed`; `closed` when it was unloaded
-   * meanwhile
+   * @throws RoomtapError of its own with the plugin's id in the message, else `plugin_failed`, also when it takes too long;
+   * `closed` when it was unloaded meanwhile
    */
   async setup(): Promise<void> {
     const { id } = this.prepared;
     try {
-      await this.#instance.setup();
+      await this.#inTime("to set up", this.#instance.setup());
     } catch (fault) {
       await this.unload();
       throw setupFault(id, fault);
     }
-    if (this.isUnloading) throw new RoomtapError("closed", `plugin ${id} was unloaded while it was set up`);
     this.#state = "running";
   }
 
-  /** Tells it that the rooms are open. */
-  ready(): Promise<void> {
-    return this.#instance.ready();
+  /** Tells it that the rooms are open; nobody waits for hooks that take too long. Never rejects. */
+  async ready(): Promise<void> {
+    const { stepMs } = this.#parts;
+    const given = await this.#within(this.#instance.ready(), stepMs);
+    if (given === "late") this.fault(`its hooks for ready take longer than ${stepMs} ms, and are waited for no longer`);
   }
 
   /** Has it write down what it holds; takes at most so long. */
@@ -84,14 +98,59 @@ export class PluginSlot {
 
   /** Undoes all that it registered, in reverse, and ends it. Safe to call twice. */
   unload(): Promise<void> {
-    return (this.#unloading ??= this.#instance.unload());
+    if (this.#unloading === null) {
+      this.#unloading = this.#instance.unload();
+      this.#ended.abort();
+    }
+    return this.#unloading;
+  }
+
+  /** What `call` gives. @throws RoomtapError `plugin_lost` when it is unloaded before */
+  async whileLoaded<Value>(call: () => Promise<Value>): Promise<Value> {
+    const { id } = this.prepared;
+    const given = call().then((value) => ({ value }));
+    const result = await this.#within(given, Infinity);
+    if (typeof result !== "string") return result.value;
+    throw new RoomtapError("plugin_lost", `plugin ${id} was unloaded before it answered`);
+  }
+
+  /** What `step` gives. @throws RoomtapError `closed`, `plugin_failed` */
+  async #inTime(what: string, step: Promise<void>): Promise<void> {
+    const { id } = this.prepared;
+    const { setupMs } = this.#parts;
+    const given = await this.#within(step, setupMs);
+    if (given === "ended") throw new RoomtapError("closed", `plugin ${id} was unloaded while it was set up`);
+    if (given === "late")
+      throw new RoomtapError("plugin_failed", `plugin ${id}: it takes longer than ${setupMs} ms ${what}`);
+  }
+
+  /** `ended`: it was unloaded before. Rejects as the step. */
+  async #within<Value>(step: Promise<Value>, timeoutMs: number): Promise<Value | "late" | "ended"> {
+    const { signal } = this;
+    let undo = (): void => undefined;
+    const over = new Promise<"late" | "ended">((resolve) => {
+      const onEnd = (): void => resolve("ended");
+      const stopTimer =
+        timeoutMs === Infinity ? () => undefined : this.#parts.clock.after(timeoutMs, () => resolve("late"));
+      signal.addEventListener("abort", onEnd);
+      undo = () => {
+        stopTimer();
+        signal.removeEventListener("abort", onEnd);
+      };
+    });
+    try {
+      const given = await Promise.race([step, over]);
+      return signal.aborted ? "ended" : given;
+    } finally {
+      undo();
+    }
   }
 
   /** Counts a fault of it that no handler's counters have, and reports it. */
   fault(message: string, cause?: unknown): void {
     const { id } = this.prepared;
     this.#faults++;
-    this.#lastFault = message;
+    this.#lastFault = this.#parts.mask(message);
     this.#parts.report({ code: "plugin_failed", message: `plugin ${id}: ${message}`, subject: id, cause });
   }
 

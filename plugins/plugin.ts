@@ -117,7 +117,7 @@ export interface RouteRequest {
   readonly path: string;
   /** What stands in the path for each `:name` of the route. */
   readonly params: Readonly<Record<string, string>>;
-  /** The last one, of names that come twice. */
+  /** The last one, of names that come twice; without `token` and `ticket`, which are credentials. */
   readonly query: Readonly<Record<string, string>>;
   /** In lower case; without those that hold credentials. */
   readonly headers: Readonly<Record<string, string>>;

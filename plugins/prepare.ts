@@ -5,7 +5,7 @@ import type { InstanceParts, LoadedCode, PluginAbout } from "./instance.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
 import { permitOf, type Permit } from "./permit.ts";
 import type { Isolation, PluginInfo, PluginState } from "./plugin-control.ts";
-import { findPlugin, importPlugin } from "./plugin-source.ts";
+import { findPlugin, importPlugin, type PluginSource } from "./plugin-source.ts";
 import type { AnyPlugin } from "./plugin.ts";
 import { isInRange } from "./versions.ts";
 
@@ -48,20 +48,43 @@ export function prepareObject(entry: PluginObjectEntry, { versions }: Loaders): 
  * @throws RoomtapError `invalid_plugin`, `unknown_kind`, `not_granted`
  */
 export async function prepareFile(entry: PluginPathEntry, loaders: Loaders, anew = false): Promise<Prepared> {
-  const { file, manifest: packaged } = findPlugin(entry.path);
-  const first = isolationOf(entry, packaged, `plugin at ${entry.path}`);
-  const code = await read(file, first, loaders, anew);
+  const source = findPlugin(entry.path);
+  const first = isolationOf(entry, source.manifest, `plugin at ${entry.path}`);
+  const wanted = await prepareAs(first, { entry, source, loaders, anew });
+  // One that is no package says only in its code where it may run.
+  if (typeof wanted !== "string") return wanted;
+  const prepared = await prepareAs(wanted, { entry, source, loaders, anew });
+  if (typeof prepared !== "string") return prepared;
+  throw new RoomtapError(
+    "invalid_plugin",
+    `plugin at ${entry.path}: its manifest says isolation: "${prepared}" only there`,
+  );
+}
+
+/** Gives where it wants to run, when that is elsewhere; nothing of it is left then. */
+async function prepareAs(
+  isolation: Isolation,
+  given: {
+    readonly entry: PluginPathEntry;
+    readonly source: PluginSource;
+    readonly loaders: Loaders;
+    readonly anew: boolean;
+  },
+): Promise<Prepared | Isolation> {
+  const { entry, source, loaders, anew } = given;
+  const { file, manifest: packaged } = source;
+  const code = await read(file, isolation, loaders, anew);
+  let wanted: Isolation;
   try {
     const manifest = packaged ?? manifestOf(code.about);
-    // One that is no package says only in its code where it may run.
-    const isolation = isolationOf(entry, manifest, `plugin ${code.about.id}`);
-    if (isolation === first) return judge({ entry, code, isolation, file, manifest }, loaders.versions);
+    wanted = isolationOf(entry, manifest, `plugin ${code.about.id}`);
+    if (wanted === isolation) return judge({ entry, code, isolation, file, manifest }, loaders.versions);
   } catch (fault) {
     await code.discard();
     throw fault;
   }
   await code.discard();
-  return prepareFile({ ...entry, isolation: first === "worker" ? "inline" : "worker" }, loaders, anew);
+  return wanted;
 }
 
 async function read(file: string, isolation: Isolation, loaders: Loaders, anew: boolean): Promise<LoadedCode> {

@@ -34,8 +34,10 @@ export class AttemptRun extends TurnRun<Attempt> {
   /** What its member's state follows from. */
   get live(): LiveAttempt {
     const { since, startedAt, attempt, isStopping } = this;
-    const open_requests = this.#tap.requests.open(attempt).map(({ id }) => id);
-    return liveAttemptOf(attempt, { since, startedAt, open_requests, stopping: isStopping });
+    const open = this.#tap.requests.open(attempt);
+    const open_requests = open.map(({ id }) => id);
+    const asked_at = open[0]?.created_at ?? null;
+    return liveAttemptOf(attempt, { since, startedAt, open_requests, asked_at, stopping: isStopping });
   }
 }
 

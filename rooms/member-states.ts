@@ -110,6 +110,7 @@ function entryOf(source: MembersSource, memberId: string, about: About): MemberE
 /** @param entry with `since` as it is when the state is new */
 function sinceOf(entry: MemberEntry, previous: MemberEntry | undefined, live: LiveAttempt | undefined): number {
   if (previous !== undefined && isSame(previous, entry)) return previous.since;
+  if (entry.state === "needs_input") return live?.asked_at ?? entry.since;
   const goesOnAgain = previous?.state === "needs_input" && previous.turn_id === entry.turn_id;
   return entry.state === "running" && !goesOnAgain ? (live?.since ?? entry.since) : entry.since;
 }

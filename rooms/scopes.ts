@@ -68,6 +68,15 @@ export const scopeTable: Readonly<Record<Scoped, Readonly<Record<string, ScopeRu
     "rooms.cancel": "write",
     "rooms.set_roster": "admin",
     "consumers.list": "admin",
+
+    "plugins.list": "admin",
+    "plugins.enable": "admin",
+    "plugins.disable": "admin",
+    "plugins.reload": "admin",
+    "plugins.run": "admin",
+    "plugins.run:read": "read",
+    "plugins.run:write": "write",
+    "plugins.run:approvals": "approvals",
   },
   event: {
     "gateway.ready": "none",
@@ -116,7 +125,7 @@ const ownWords: ReadonlySet<string> = new Set(["gateway", "session", "request", 
 /**
  * The rule of a name. Events that roomtap has no opinion on are a runner's, and read like its others.
  * @param variant the case of it: `other` when somebody else is detached; of an answer, and of an event of a request, the
- * method of that request
+ * method of that request; of a plugin's command the scope that it says it needs
  */
 export function scopeOf(what: Scoped, name: string, variant?: string): ScopeRule {
   const table = scopeTable[what];

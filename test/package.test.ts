@@ -5,6 +5,12 @@ import { fencedBlocks } from "./support/markdown.ts";
 import { installPacked, type Installed } from "./support/packed.ts";
 import { readText } from "./support/repository.ts";
 
+/** Where the plugins of these tests run. */
+const isolations: readonly string[] = ["inline"];
+/** Their own tests, and of what every plugin must survive what is for these isolations. */
+const names = `counts tools|has lost|\\((${isolations.join("|")})\\)$`;
+const passing = 2 + 14 * isolations.length;
+
 let installed: Installed;
 beforeAll(async () => {
   installed = await installPacked();
@@ -13,7 +19,7 @@ beforeAll(async () => {
 
 /** What `node --test` reports: how many passed, how many failed. */
 async function tested(folder: string, file: readonly string[] = []): Promise<readonly number[]> {
-  const text = await installed.node(["--test", "--test-reporter=tap", ...file], folder);
+  const text = await installed.node(["--test", "--test-reporter=tap", `--test-name-pattern=${names}`, ...file], folder);
   return ["pass", "fail"].map((word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(text)?.[1]));
 }
 
@@ -24,21 +30,20 @@ describe("the packed package", () => {
     const plugin = fencedBlocks(readText("README.md"), "js").find((text) => text.startsWith("// plugin.js"));
     writeFileSync(join(folder, "plugin.js"), plugin ?? "");
     const program = `
-      import { createRoomtap } from "roomtap";
-      const steps = [{ tool: { id: "c1", name: "read" } }, { finish: "done" }];
-      for (const isolation of ["inline", "worker"]) {
-        const tap = await createRoomtap({
-          db: ":memory:",
-          rooms: [{ room_id: "desk", members: [{ handle: "bot", runner: { kind: "scripted", script: { steps } } }] }],
-          plugins: [{ path: "./as-in-the-readme", isolation }],
-        });
-        await tap.room("desk").post({ text: "@bot go" });
-        await tap.finish();
-        const caller = { principal: "test", scopes: ["read"], rooms: null, grants: [] };
-        const call = { args: [], caller, signal: new AbortController().signal };
-        const [{ id }] = tap.plugins.list();
-        console.log(JSON.stringify([id, isolation, await tap.plugins.run(id, "counts", call)]));
-        await tap.close();
+      import { openTestHost } from "roomtap/testing";
+      const runner = async (turn) => {
+        turn.emit({ type: "tool.start", payload: { tool_id: "c1", name: "read" } });
+        turn.emit({ type: "tool.complete", payload: { tool_id: "c1", outcome: "ok" } });
+        return { status: "completed", text: "done" };
+      };
+      for (const isolation of ${JSON.stringify(isolations)}) {
+        const rooms = [{ room_id: "desk", members: [{ handle: "bot", runner }] }];
+        const host = await openTestHost({ path: "./as-in-the-readme", isolation, rooms });
+        await host.rooms.room("desk").post({ text: "@bot go" });
+        await host.rooms.quiet();
+        await host.settled();
+        console.log(JSON.stringify([host.id, isolation, await host.command("counts")]));
+        await host.close();
       }`;
     const stdout = await installed.node(["--input-type=module", "--eval", program]);
     expect(
@@ -46,10 +51,7 @@ describe("the packed package", () => {
         .trim()
         .split("\n")
         .map((line) => JSON.parse(line) as unknown),
-    ).toEqual([
-      ["tool-counter", "inline", { counts: { "read ok": 1 }, lost: 0 }],
-      ["tool-counter", "worker", { counts: { "read ok": 1 }, lost: 0 }],
-    ]);
+    ).toEqual(isolations.map((isolation) => ["tool-counter", isolation, { counts: { "read ok": 1 }, lost: 0 }]));
   });
 
   it("makes a plugin whose tests pass and that passes its check", async () => {
@@ -57,14 +59,14 @@ describe("the packed package", () => {
       readonly folder: string;
     };
     expect(made.folder).toBe(join(installed.folder, "counter"));
-    expect(await tested(made.folder)).toEqual([30, 0]);
-    const text = await installed.roomtap("plugin", "check", "counter", "--json");
+    expect(await tested(made.folder)).toEqual([passing, 0]);
+    const text = await installed.roomtap("plugin", "check", "counter", "--isolation", "inline", "--json");
     const report = JSON.parse(text) as {
       readonly findings: readonly { readonly status: string; readonly check: string }[];
     };
     expect(report).toMatchObject({ plugin: { id: "counter", version: "0.1.0" }, ok: true });
     const others = report.findings.filter(({ status }) => status !== "ok");
-    expect([report.findings.length, others.map(({ check }) => check)]).toEqual([32, ["types"]]);
+    expect([report.findings.length, others.map(({ check }) => check)]).toEqual([17, ["types"]]);
   }, 120_000);
 
   it("makes one in TypeScript, with the types of the package and of what they name", async () => {
@@ -74,7 +76,7 @@ describe("the packed package", () => {
     const compiler = join(installed.folder, "node_modules/typescript/bin/tsc");
     // Nothing is left unchecked that a strict program would look at.
     await installed.node([compiler, "--skipLibCheck", "false"], folder);
-    expect(await tested(folder, ["dist/plugin.test.js"])).toEqual([30, 0]);
+    expect(await tested(folder, ["dist/plugin.test.js"])).toEqual([passing, 0]);
     const text = await installed.roomtap("plugin", "check", "typed", "--isolation", "inline");
     expect(text.split("\n").slice(0, 3)).toEqual([
       "ok       manifest and entry file",

@@ -12,6 +12,7 @@ export type {
   Methods,
   OpenRequest,
   ParamsOf,
+  PluginStatus,
   ResultOf,
   Snapshot,
   SubmitResult,

@@ -87,6 +87,42 @@ export interface AnswerReply {
   };
 }
 
+/** A plugin of the server, and how it fares. */
+export interface PluginStatus {
+  readonly id: string;
+  readonly version: string;
+  readonly state: "loading" | "running" | "restarting" | "disabled" | "failed";
+  readonly isolation: "inline" | "worker";
+  /** null for one that was handed over in code. */
+  readonly path: string | null;
+  /** What it may see and do. */
+  readonly permit: {
+    /** null: all. */
+    readonly rooms: readonly string[] | null;
+    readonly payload: string;
+    readonly grants: readonly string[];
+    readonly answers: boolean;
+    readonly routes: boolean;
+    readonly paths: readonly string[];
+  };
+  readonly disclosure: string | null;
+  readonly dependencies: { readonly [id: string]: string };
+  /** Counters of its handlers. */
+  readonly handlers: readonly (Json & {
+    readonly id: string;
+    readonly delivered: number;
+    readonly dropped: number;
+    readonly depth: number;
+    readonly failures: { readonly thrown: number; readonly rejected: number; readonly stalled: number };
+  })[];
+  readonly routes: readonly string[];
+  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+  readonly faults: number;
+  readonly restarts: number;
+  readonly last_fault: string | null;
+}
+
+type PluginId = { readonly plugin_id: string };
 type SessionId = { readonly session_id: string };
 type RoomId = { readonly room_id: string };
 type JoinParams = SessionId & {
@@ -265,6 +301,14 @@ export interface Methods {
     result: { readonly cancelled: number };
   };
   "gateway.ticket": { params: None; result: { readonly ticket: string; readonly expires_in: number } };
+  "plugins.list": { params: None; result: { readonly plugins: readonly PluginStatus[] } };
+  "plugins.enable": { params: PluginId; result: { readonly plugin: PluginStatus } };
+  "plugins.disable": { params: PluginId; result: { readonly plugin: PluginStatus } };
+  "plugins.reload": { params: PluginId; result: { readonly plugin: PluginStatus } };
+  "plugins.run": {
+    params: PluginId & { readonly command: string; readonly args?: readonly string[] };
+    result: { readonly result: unknown };
+  };
   "consumers.list": {
     params: None;
     result: {

@@ -3,7 +3,7 @@ import { completionScript, completionShells, type CompletionShell } from "./comp
 
 /**
  * The command that prints scripts for shells: `completion`.
- * @param parts.commands all commands, this one among them
+ * `commands`: all commands, this one among them
  */
 export function completionCommands({
   output,

@@ -49,10 +49,25 @@ const audited: ReadonlySet<string> = new Set([
   "groups.disband",
   "rooms.set_roster",
   "rooms.subscribe",
+  "plugins.enable",
+  "plugins.disable",
+  "plugins.reload",
+  "plugins.run",
 ]);
 
 /** Of a call, what says whom and what it was about: never its texts. */
-const shownParams = ["session_id", "room_id", "client_id", "role", "visibility", "id", "request_id", "member_id"];
+const shownParams = [
+  "session_id",
+  "room_id",
+  "client_id",
+  "role",
+  "visibility",
+  "id",
+  "request_id",
+  "member_id",
+  "plugin_id",
+  "command",
+];
 
 /** Refusals for what somebody may not do have these numbers. */
 const isDenied = (code: number): boolean => code >= 4300 && code < 4400;

@@ -27,6 +27,7 @@ import {
   type SeatEvents,
   type Sitter,
 } from "../../rooms/index.ts";
+import type { PluginControl } from "../plugin-control.ts";
 import { noAudit, type Audit } from "./audit.ts";
 import type { LeaveCause } from "./close-codes.ts";
 import type { GatewayHost, HostRoutes, Response } from "./host.ts";
@@ -42,6 +43,7 @@ export interface GatewayHostParts {
   readonly seated: SeatedSessions;
   readonly rooms: RoomHost;
   readonly observers: Observers;
+  readonly plugins: PluginControl;
   readonly agents: ReadonlyMap<string, Runner>;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -94,11 +96,14 @@ export class HostOfGateways implements GatewayHost {
   readonly delivery: RequestDelivery;
   readonly rooms: RoomHost;
   readonly observers: Observers;
+  readonly plugins: PluginControl;
   readonly agents: ReadonlyMap<string, Runner>;
   readonly gatewayId: string;
   readonly subscriptions = new RoomSubscriptions();
   readonly #parts: GatewayHostParts;
   readonly #clients = new Set<Client>();
+  /** Of connections that stand and were asked about. */
+  readonly #gone = new Map<Client, AbortController>();
 
   constructor(parts: GatewayHostParts) {
     const { tap, fanOut, sessions, seated } = parts;
@@ -117,6 +122,7 @@ export class HostOfGateways implements GatewayHost {
     this.requests = tap.requests;
     this.rooms = parts.rooms;
     this.observers = parts.observers;
+    this.plugins = parts.plugins;
     this.agents = parts.agents;
     this.delivery = new RequestDelivery({
       requests: tap.requests,
@@ -143,6 +149,8 @@ export class HostOfGateways implements GatewayHost {
 
   left(client: Client, cause: LeaveCause): readonly Held[] {
     this.#clients.delete(client);
+    this.#gone.get(client)?.abort();
+    this.#gone.delete(client);
     this.subscriptions.end(client);
     this.fanOut.disconnect(client);
     const departure = cause === "replaced" ? cause : endedFor.has(cause) ? "ended" : "lost";
@@ -193,6 +201,13 @@ export class HostOfGateways implements GatewayHost {
   isHidden(id: string): boolean {
     const { sessions } = this.#parts.tap;
     return (sessions.byRuntimeId(id) ?? sessions.byDurableId(id))?.roomPlumbing === true;
+  }
+
+  goneSignal(client: Client): AbortSignal {
+    const known = this.#gone.get(client) ?? new AbortController();
+    if (this.#clients.has(client)) this.#gone.set(client, known);
+    else known.abort();
+    return known.signal;
   }
 
   methods(): readonly string[] {

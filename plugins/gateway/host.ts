@@ -15,6 +15,7 @@ import type {
 } from "../../core/index.ts";
 import type { Observers } from "../../observers/index.ts";
 import type { Caller, Held, RoomHost, SeatedSessions } from "../../rooms/index.ts";
+import type { PluginControl } from "../plugin-control.ts";
 import type { RouteRequest, RouteResponse } from "../plugin.ts";
 import type { Audit } from "./audit.ts";
 import type { LeaveCause } from "./close-codes.ts";
@@ -93,6 +94,7 @@ export interface GatewayHost extends TransportHost {
   readonly delivery: RequestDelivery;
   readonly rooms: RoomHost;
   readonly observers: Observers;
+  readonly plugins: PluginControl;
   /** Agents that sessions and members of rooms can have, by name. */
   readonly agents: ReadonlyMap<string, Runner>;
   /** Names this host to clients of several. */
@@ -107,6 +109,8 @@ export interface GatewayHost extends TransportHost {
   callerOf(client: Client): Caller;
   /** Whether a runtime id or a stored one is that of a room's own session. */
   isHidden(id: string): boolean;
+  /** Aborted when the connection has gone. */
+  goneSignal(client: Client): AbortSignal;
   /** Names of the methods that are served. */
   methods(): readonly string[];
 }

@@ -111,6 +111,31 @@ const roomFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "internal",
 ]);
 
+/** What is said of plugins, and by them. */
+const pluginNumbers: Partial<Record<ErrorCode, number>> = {
+  unknown_plugin: 4140,
+  unknown_command: 4140,
+  invalid_plugin: 4141,
+  invalid_config: 4141,
+  unknown_kind: 4141,
+  not_granted: 4142,
+  missing_dependency: 4143,
+  dependency_cycle: 4143,
+  too_many_consumers: 4144,
+  too_many_routes: 4144,
+  too_many_commands: 4144,
+  quota_exceeded: 4144,
+  plugin_failed: 5140,
+  plugin_lost: 5140,
+};
+
+function pluginNumber(method: string, word: ErrorCode): number | undefined {
+  // Who turns a plugin on is told what its setup threw.
+  if (word === "plugin_failed" && method !== "plugins.run") return 4145;
+  // A command may hand on what it was refused about a room.
+  return pluginNumbers[word] ?? (roomRefusals.has(word) ? 4146 : roomFailures.has(word) ? 5141 : undefined);
+}
+
 /** Refusals that tell of a client that tries what it may not: of those a connection has only so many. */
 export const denials: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "insufficient_scope",
@@ -127,7 +152,7 @@ export function rpcNumber(method: string, code: ErrorCode): { readonly number: n
   const room = isRoomMethod(method) ? (roomNumbers.get(method) ?? otherRoomNumbers) : undefined;
   if (room !== undefined && roomRefusals.has(word)) return { number: room.refused, reason: word };
   if (room !== undefined && roomFailures.has(word)) return { number: room.failed, reason: word };
-  const number = numbers[word];
+  const number = (isPluginMethod(method) ? pluginNumber(method, word) : undefined) ?? numbers[word];
   if (number !== undefined) return { number, reason: word };
   return { number: room?.failed ?? -32603, reason: "internal" };
 }
@@ -159,6 +184,10 @@ export function isFault({ data: { reason } }: RpcError): boolean {
 /** The text of an error reply. */
 export function errorText(id: RpcId, error: RpcError): string {
   return JSON.stringify({ jsonrpc: "2.0", id, error });
+}
+
+function isPluginMethod(method: string): boolean {
+  return method.startsWith("plugins.");
 }
 
 function isRoomMethod(method: string): boolean {

@@ -12,6 +12,7 @@ export { answerHelp, tailHelp } from "./help.ts";
 export { announceServer, findServers, runtimeFolder, type FoundServers, type LocalServer } from "./local-server.ts";
 export type { InspectorParts } from "./inspector-parts.ts";
 export { lookCommands } from "./look-commands.ts";
+export { pluginCommands } from "./plugin-commands.ts";
 export type { LookOptions } from "./look-options.ts";
 export { noProgress, progressBar, type Progress } from "./progress.ts";
 export { withServer, type RemoteOptions } from "./remote.ts";

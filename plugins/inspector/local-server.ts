@@ -70,7 +70,7 @@ export function announceServer(server: Pick<LocalServer, "url" | "token" | "db">
 
 /**
  * The servers of this user on this machine. Entries of others, and what is no entry, are passed over.
- * @param options.removesGone whether entries of servers that ended without a word are removed; default true
+ * `removesGone`: whether entries of servers that ended without a word are removed; default true
  */
 export function findServers(
   folder: string,

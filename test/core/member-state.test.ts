@@ -47,7 +47,7 @@ describe("an attempt that runs", () => {
     execution_generation: 1,
   };
   const attempt = tap.begin(coordinates, "session", null);
-  const about = { since: clock.now(), startedAt: clock.monotonic(), open_requests: [], stopping: false };
+  const about = { since: clock.now(), startedAt: clock.monotonic(), open_requests: [], asked_at: null, stopping: false };
 
   it("R59 shows the call that began last of those that are open, by the time of the attempt's own clock", () => {
     expect(liveAttemptOf(attempt, about).tool).toBeNull();
@@ -62,6 +62,7 @@ describe("an attempt that runs", () => {
       coordinates,
       since: 1_000_000,
       open_requests: [],
+      asked_at: null,
       tool: { tool_id: "c1", name: "read", since: 1_000_250 },
       stopping: false,
     });

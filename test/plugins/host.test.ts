@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ActivityEvent } from "../../core/index.ts";
 import { definePlugin, PluginHost, type AnyPlugin, type Logger, type PluginContext } from "../../plugins/index.ts";
 import { openBus, type Bus } from "../support/bus.ts";
+import { turnsOfLoop } from "../support/turns-of-loop.ts";
 
 interface Setup {
   readonly bus: Bus;
@@ -258,12 +259,14 @@ describe("unloading", () => {
       },
     };
     const loading = host.load({ plugin });
+    await turnsOfLoop(1);
     await host.unload("idle");
-    goOn();
     await expect(loading).rejects.toMatchObject({
       code: "closed",
       message: "plugin idle was unloaded while it was set up",
     });
+    goOn();
+    await turnsOfLoop(1);
     expect([undone, host.ids, bus.notices]).toEqual([["late"], [], []]);
   });
 

@@ -43,7 +43,7 @@ class Watched extends PlanRoom {
     if (start === undefined) throw new TypeError("nothing to start");
     const row = this.start(start);
     const { coordinates } = start;
-    this.set(coordinates.member_id, { coordinates, since: this.now, open_requests: [], tool: null, stopping: false });
+    this.set(coordinates.member_id, { coordinates, since: this.now, open_requests: [], asked_at: null, tool: null, stopping: false });
     return row;
   }
 
@@ -121,12 +121,13 @@ describe("member states", () => {
     room.look();
     const { thread_id, turn_id, task_id } = room.begin();
     const tool = { tool_id: "c1", name: "read", since: 2_500 };
-    room.set("m-a", { tool, open_requests: ["srq-1", "srq-2"] });
+    // However late somebody first looks: it waits since it was asked.
+    room.set("m-a", { tool, open_requests: ["srq-1", "srq-2"], asked_at: 2_600 });
     expect(room.look().of("m-a")).toEqual({
       member_id: "m-a",
       state: "needs_input",
       paused: false,
-      since: 3_000,
+      since: 2_600,
       thread_id,
       turn_id,
       task_id,

@@ -3,6 +3,7 @@ import { consumerMethods } from "./consumers.ts";
 import { gatewayMethods } from "./gateway.ts";
 import { groupMethods } from "./groups.ts";
 import { joinMethods } from "./join.ts";
+import { pluginMethods } from "./plugins.ts";
 import { promptMethods } from "./prompts.ts";
 import { requestMethods } from "./requests.ts";
 import { roomMethods } from "./rooms.ts";
@@ -20,4 +21,5 @@ export const gatewayTable: RpcTable = new RpcTable([
   ...groupMethods,
   ...roomMethods,
   ...consumerMethods,
+  ...pluginMethods,
 ]);

@@ -99,6 +99,12 @@ describe("the number of a word", () => {
     ["prompt.submit", "log_read_only", 5071, "log_unavailable"],
     ["prompt.submit", "invalid_plugin", -32603, "internal"],
     ["groups.send", "invalid_params", -32602, "invalid_params"],
+    ["plugins.enable", "invalid_plugin", 4141, "invalid_plugin"],
+    ["plugins.enable", "plugin_failed", 4145, "plugin_failed"],
+    ["plugins.run", "plugin_failed", 5140, "plugin_failed"],
+    ["plugins.run", "unknown_room", 4146, "unknown_room"],
+    ["plugins.run", "log_busy", 5141, "log_busy"],
+    ["plugins.run", "internal", 5141, "internal"],
     ["rooms.subscribe", "insufficient_scope", 4300, "insufficient_scope"],
   ] as const)("%s %s is %i %s", (method, code, number, reason) => {
     expect(rpcNumber(method, code)).toEqual({ number, reason });

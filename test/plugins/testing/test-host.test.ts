@@ -117,10 +117,10 @@ describe("a test host", () => {
     const release = host.stall();
     host.turn().text("Hi").settled();
     await host.settled();
-    expect([events.length, host.stats()[0]?.running]).toEqual([0, true]);
+    expect([events.length, host.stats()[0]?.running]).toEqual([0, 1]);
     release();
     await host.settled();
-    expect([events.length, host.stats()[0]?.running]).toEqual([3, false]);
+    expect([events.length, host.stats()[0]?.running]).toEqual([3, 0]);
   });
 
   it("has the plugin lose events, and tells it of a gap", async () => {
