@@ -105,7 +105,7 @@ export {
   type RunningTool,
   type WaitsBehind,
 } from "./member-state.ts";
-export { consumerDefaults, gatewayDefaults, hostDefaults, limits } from "./options.ts";
+export { consumerDefaults, gatewayDefaults, hostDefaults, limits, workerBounds } from "./options.ts";
 export type { Prompt } from "./prompt.ts";
 export { enqueue, queueBytes, type Enqueued } from "./prompt-queue.ts";
 export { createRedactor, noRedaction, type Redactor, type StreamRedactor } from "./redact.ts";

@@ -131,6 +131,20 @@ export const limits = {
   maxStorageKeyUnits: 256,
   maxStorageBytes: 1_048_576,
 
+  /** Calls between the host and a plugin's worker that wait for their answers, each way. One more is refused. */
+  maxWorkerCalls: 1_024,
+  /** What a plugin in a worker hands over in one call, and what its route gives in one piece. By estimate; more is refused. */
+  maxWorkerCallBytes: 16_777_216,
+  /** A piece of a streamed body on its way out of a worker; a larger one goes in several. Bytes. */
+  maxWorkerPieceBytes: 262_144,
+  /**
+   * Lines that a worker logs or prints: UTF-16 units of one, of its fields as JSON, and lines in a second. The rest is cut,
+   * left out, dropped and counted in the next line.
+   */
+  maxLogLineUnits: 8_192,
+  maxLogFieldUnits: 16_384,
+  maxLogLinesPerSecond: 100,
+
   /** Texts of the log. Bytes of UTF-8. */
   maxPostBytes: 65_536,
   maxSettledTextBytes: 65_536,
@@ -275,6 +289,24 @@ export const hostDefaults = {
    * interrupted.
    */
   ownerGraceMs: 60_000,
+} as const;
+
+/** Bounds of a plugin's worker. */
+export const workerBounds = {
+  /** Heap of its thread. One that needs more is ended. Buffers lie outside of it. */
+  heapMb: 256,
+  /** Events that are handed to it at once. More of them cost less each, and more are lost when it ends amidst them. */
+  batchEvents: 256,
+  /** A thread that owes an answer and shows no sign of life for so long is ended. */
+  blockedMs: 30_000,
+  /** How long it may take to undo what it registered; then it is ended all the same. */
+  unloadMs: 10_000,
+  /** It is started again after the first of these, doubled with each end up to the second. */
+  minBackOffMs: 250,
+  maxBackOffMs: 30_000,
+  /** So many ends within this time, and it is given up. */
+  maxEnds: 5,
+  endsWithinMs: 600_000,
 } as const;
 
 /** Defaults of a gateway; each can be set when it is made. Rates are counted on the monotonic clock. */

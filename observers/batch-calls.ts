@@ -81,13 +81,15 @@ export class BatchCalls implements Calls {
   #settle(batch: Batch, value: unknown): void {
     const { held, books } = this.#parts;
     this.inHand = emptyHand;
-    const { handled, failures, fresh } = readOutcome(value, batch.length);
+    const { handled, lost, failures, fresh } = readOutcome(value, batch.length);
+    const isLost = (place: number): boolean => lost?.has(place) ?? place >= handled;
     books.addFailures(failures);
     if (fresh) held.renew();
-    for (const delivery of batch.slice(0, handled)) {
+    for (const [place, delivery] of batch.entries()) {
+      if (isLost(place)) continue;
       books.deliver(delivery.event);
       held.release(delivery);
     }
-    held.lose(batch.slice(handled));
+    held.lose(batch.filter((_, place) => isLost(place)));
   }
 }

@@ -4,6 +4,8 @@ import type { BatchFailures, BatchOutcome } from "./observer.ts";
 export interface ReadOutcome {
   /** Events from the beginning that were handled. */
   readonly handled: number;
+  /** Places that were not, when they are told one by one. */
+  readonly lost?: ReadonlySet<number>;
   readonly failures: BatchFailures;
   readonly fresh: boolean;
 }
@@ -16,9 +18,10 @@ export function readOutcome(value: unknown, length: number): ReadOutcome {
   const nothing: ReadOutcome = { handled: length, failures: {}, fresh: false };
   if (typeof value !== "object" || value === null) return nothing;
   try {
-    const { handled, failures, fresh } = value as { readonly [Name in keyof BatchOutcome]: unknown };
+    const { handled, lost, failures, fresh } = value as { readonly [Name in keyof BatchOutcome]: unknown };
     return {
       handled: isCount(handled) ? Math.min(handled, length) : length,
+      ...(Array.isArray(lost) ? { lost: new Set(lost.filter(isCount)) } : {}),
       failures: typeof failures === "object" && failures !== null ? readFailures(failures) : {},
       fresh: fresh === true,
     };

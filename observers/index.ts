@@ -1,3 +1,4 @@
+export { checkConsumerOptions } from "./consumer-options.ts";
 export type {
   BatchConsumerOptions,
   BatchFailures,

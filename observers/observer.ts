@@ -37,6 +37,8 @@ export interface BatchOutcome {
    * with them. The next batch comes at once, so settle when somebody can handle it. Default: all were handled.
    */
   readonly handled?: number | undefined;
+  /** The same by place, for one who hands on several attempts side by side. Of an attempt all behind a lost one are lost. */
+  readonly lost?: readonly number[] | undefined;
   /** How handlers further on misbehaved. Added to the consumer's own; each kind is reported once. */
   readonly failures?: BatchFailures | undefined;
   /**
@@ -136,6 +138,8 @@ export interface ConsumerStats {
 export interface Subscription {
   readonly id: string;
   stats(): ConsumerStats;
+  /** Whoever handles from now on knows nothing of before: as `fresh` of a batch's outcome, between two batches. */
+  renew(): void;
   /**
    * Ends it. When it returns no further call starts; calls that run may finish; what waited counts as dropped. A batch
    * that the handler has stays in `depth` until its call settles. Safe to call twice.

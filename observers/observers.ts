@@ -64,7 +64,12 @@ export class Observers implements ActivitySink {
     });
     this.#consumers.set(options.id, consumer);
     this.listening = true;
-    return { id: options.id, stats: () => consumer.stats(), dispose: () => this.#dispose(consumer) };
+    return {
+      id: options.id,
+      stats: () => consumer.stats(),
+      renew: () => consumer.renew(),
+      dispose: () => this.#dispose(consumer),
+    };
   }
 
   /** Counters of all consumers, in order of registration. */

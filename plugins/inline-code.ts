@@ -2,6 +2,7 @@ import { checkPlugin, configOf } from "./entry.ts";
 import type { InstanceParts, LoadedCode, PluginInstance } from "./instance.ts";
 import { PluginRun } from "./plugin-run.ts";
 import type { AnyPlugin, Plugin } from "./plugin.ts";
+import type { PluginServices } from "./services.ts";
 
 /** Runs a plugin's code; says whose it is when something goes wrong later. */
 export type Guard = <Result>(run: () => Result) => Result;
@@ -58,7 +59,7 @@ class InlineInstance implements PluginInstance {
 }
 
 /** What the host calls of a plugin later it enters through the guard as well. */
-function guardedServices(services: InstanceParts["services"], guard: Guard): InstanceParts["services"] {
+function guardedServices(services: PluginServices, guard: Guard): PluginServices {
   return {
     logger: services.logger,
     storage: services.storage,

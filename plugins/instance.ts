@@ -1,6 +1,6 @@
 import type { Clock } from "../core/index.ts";
 import type { Permit } from "./permit.ts";
-import type { PluginServices } from "./services.ts";
+import type { HostServices } from "./services.ts";
 
 /** What a plugin's code says of itself, before anything is asked of it. */
 export interface PluginAbout {
@@ -14,7 +14,7 @@ export interface PluginAbout {
 export interface InstanceParts {
   readonly id: string;
   readonly permit: Permit;
-  readonly services: PluginServices;
+  readonly services: HostServices;
   readonly clock: Clock;
   /** As it was given: the plugin's own schema checks it. */
   readonly config: unknown;

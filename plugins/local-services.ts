@@ -1,13 +1,20 @@
 import type { OpenRequest, Report, ServerRequests, Undo } from "../core/index.ts";
 import { requestEntry, RoomtapError } from "../core/index.ts";
-import type { ConsumerOptions, ConsumerStats, Observers, Subscription } from "../observers/index.ts";
+import {
+  checkConsumerOptions,
+  type BatchHandler,
+  type ConsumerOptions,
+  type ConsumerStats,
+  type Observers,
+  type Subscription,
+} from "../observers/index.ts";
 import type { Room, RoomHost } from "../rooms/index.ts";
 import { loggerOf, reportingLogger } from "./logger.ts";
 import { maySeeRoom, type Permit } from "./permit.ts";
 import type { Command, Logger, RoomSummary } from "./plugin.ts";
 import { PluginStore, type KeyValues } from "./plugin-store.ts";
 import type { RouteTable } from "./route-table.ts";
-import type { HandlerRegistration, PluginServices, RouteRegistration } from "./services.ts";
+import type { HandlerRegistration, HostServices, PluginServices, RouteRegistration } from "./services.ts";
 import { visibleRequest, visibleRow, visibleState } from "./visible.ts";
 
 /** What plugins are served from. */
@@ -25,7 +32,7 @@ export interface Platform {
 }
 
 /** The services of one plugin, in the host's own thread, with what is registered now. */
-export class LocalServices implements PluginServices {
+export class LocalServices implements HostServices {
   readonly logger: Logger;
   readonly storage: PluginStore;
   readonly #id: string;
@@ -55,17 +62,19 @@ export class LocalServices implements PluginServices {
     return [...this.#subscriptions].map((subscription) => subscription.stats());
   }
 
-  observe({ kinds, options, handler }: HandlerRegistration): Undo {
-    const { grants } = this.#permit;
-    const id = `${this.#id}#${++this.#registered}`;
-    // The kinds say which events come, and the handler's type says the same.
-    const consumer = { ...options, id, kinds, grants, handler } as unknown as ConsumerOptions;
-    const subscription = this.#platform.observers.observe(consumer);
-    this.#subscriptions.add(subscription);
-    return () => {
-      subscription.dispose();
-      this.#subscriptions.delete(subscription);
-    };
+  observe(registration: HandlerRegistration): Undo {
+    return this.#observe(this.#consumerOf(registration));
+  }
+
+  relay(registration: Omit<HandlerRegistration, "handler">, batch: number, handler: BatchHandler): Undo {
+    const asked = this.#consumerOf({ ...registration, handler });
+    checkConsumerOptions(asked);
+    const { concurrency: _concurrency, ...rest } = asked;
+    return this.#observe({ ...rest, batch, stallMs: Number.MAX_SAFE_INTEGER, handler });
+  }
+
+  renew(): void {
+    for (const subscription of this.#subscriptions) subscription.renew();
   }
 
   async stats(): Promise<readonly ConsumerStats[]> {
@@ -120,6 +129,22 @@ export class LocalServices implements PluginServices {
     const known = requests?.known(id);
     if (requests === undefined || known === undefined || !this.#maySee(known)) return { status: "unknown_request" };
     return requests.answer(id, answer, `plugin:${this.#id}`);
+  }
+
+  #consumerOf({ kinds, options, handler }: HandlerRegistration): ConsumerOptions {
+    const { grants } = this.#permit;
+    const id = `${this.#id}#${++this.#registered}`;
+    // The kinds say which events come, and the handler's type says the same.
+    return { ...options, id, kinds, grants, handler } as unknown as ConsumerOptions;
+  }
+
+  #observe(consumer: ConsumerOptions): Undo {
+    const subscription = this.#platform.observers.observe(consumer);
+    this.#subscriptions.add(subscription);
+    return () => {
+      subscription.dispose();
+      this.#subscriptions.delete(subscription);
+    };
   }
 
   /** Requests of sessions outside rooms are nobody's but their clients'. */

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { messageOf, RoomtapError } from "../core/index.ts";
 import { builtInFile, isBuiltIn } from "./built-ins.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
@@ -28,26 +27,6 @@ export function findPlugin(path: string): PluginSource {
   const packageFile = nearestPackage(dirname(file));
   const manifest = packageFile === null ? undefined : readPackage(packageFile)["roomtap"];
   return { file, manifest: manifest === undefined ? null : parseManifest(manifest, `plugin at ${path}`) };
-}
-
-let loads = 0;
-
-/**
- * Runs a module and gives what it exports by default. A module is read once in a process: to see a changed one it is asked
- * for by another name. What it imports by itself stays as it was read first.
- * @throws RoomtapError `invalid_plugin` with what it threw as the cause
- */
-export async function importPlugin(file: string, { anew }: { readonly anew: boolean }): Promise<unknown> {
-  const { href } = pathToFileURL(file);
-  try {
-    const module = (await import(anew ? `${href}?load=${++loads}` : href)) as { readonly default?: unknown };
-    if (module.default !== undefined) return module.default;
-  } catch (fault) {
-    throw new RoomtapError("invalid_plugin", `plugin at ${file}: cannot be imported: ${messageOf(fault)}`, {
-      cause: fault,
-    });
-  }
-  throw problem(file, "expected a plugin as its default export, found none");
 }
 
 function problem(path: string, what: string): RoomtapError {

@@ -1,11 +1,12 @@
 import { RoomtapError } from "../core/index.ts";
 import type { PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 import { inlineCode, type Guard } from "./inline-code.ts";
+import { importPlugin } from "./import-plugin.ts";
 import type { InstanceParts, LoadedCode, PluginAbout } from "./instance.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
 import { permitOf, type Permit } from "./permit.ts";
 import type { Isolation, PluginInfo, PluginState } from "./plugin-control.ts";
-import { findPlugin, importPlugin, type PluginSource } from "./plugin-source.ts";
+import { findPlugin, type PluginSource } from "./plugin-source.ts";
 import type { AnyPlugin } from "./plugin.ts";
 import { isInRange } from "./versions.ts";
 

@@ -1,5 +1,5 @@
 import type { ActivityKind, AnswerResult, JsonObject, RequestEntry, Scope, Undo } from "../core/index.ts";
-import type { ConsumerStats } from "../observers/index.ts";
+import type { BatchHandler, ConsumerStats } from "../observers/index.ts";
 import type { RoomSnapshot } from "../rooms/index.ts";
 import type {
   BatchOptions,
@@ -48,4 +48,15 @@ export interface PluginServices {
     id: string,
     answer: { readonly choice?: string; readonly result?: JsonObject; readonly reason?: string },
   ): Promise<AnswerResult>;
+}
+
+/** The same in the host's thread, with what only a worker's host needs. */
+export interface HostServices extends PluginServices {
+  /**
+   * Registers a handler that runs elsewhere. Its options are checked as they are; whatever they say of batches,
+   * concurrency and stalls is left to whoever calls it: here it gets batches of `batch` events.
+   */
+  relay(registration: Omit<HandlerRegistration, "handler">, batch: number, handler: BatchHandler): Undo;
+  /** Whoever handles from now on knows nothing of before: deltas come with everything so far. */
+  renew(): void;
 }

@@ -12,60 +12,77 @@ interface Running {
   faults: number;
 }
 
+type ProcessEvent = "unhandledRejection" | "uncaughtException";
+
+/** Of the process: several hosts in it share what listens. */
+const running = new AsyncLocalStorage<Running>();
+const listening = new Set<StrayFaults>();
+
 /**
  * Faults of plugins in the host's own thread that no call has any more: a promise that nobody holds, a timer that throws.
  * They would end the process. While there is such a plugin they are caught, counted against the one whose code began it,
- * and what belongs to nobody here is thrown on, as if nobody had listened.
+ * and what belongs to nobody here is thrown on, as if nobody had listened. What runs in a bare microtask
+ * (`queueMicrotask`) belongs to nobody. Other listeners of the process hear of all of it.
  */
 export class StrayFaults {
-  readonly #running = new AsyncLocalStorage<Running>();
-  #isListening = false;
-
   /** What the code of a plugin is entered through, so that what it begins is known as its own. */
   guard(parts: InstanceParts): Guard {
-    this.#listen();
-    const running = { parts, faults: 0 };
-    return (run) => this.#running.run(running, run);
+    if (listening.size === 0) {
+      process.on("unhandledRejection", onRejection);
+      process.on("uncaughtException", onException);
+    }
+    listening.add(this);
+    const entered = { parts, faults: 0 };
+    return (run) => running.run(entered, run);
   }
 
-  /** Listens no more. */
+  /** Listens no more, unless another host does. */
   close(): void {
-    if (!this.#isListening) return;
-    this.#isListening = false;
-    process.off("unhandledRejection", this.#onRejection);
-    process.off("uncaughtException", this.#onException);
-    this.#running.disable();
+    if (!listening.delete(this) || listening.size > 0) return;
+    process.off("unhandledRejection", onRejection);
+    process.off("uncaughtException", onException);
+    running.disable();
   }
+}
 
-  #listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    process.on("unhandledRejection", this.#onRejection);
-    process.on("uncaughtException", this.#onException);
-  }
+function onRejection(fault: unknown): void {
+  if (blame(fault) || hasOthers("unhandledRejection")) return;
+  throwOn(fault);
+}
 
-  readonly #onRejection = (fault: unknown): void => this.#judge(fault, "unhandledRejection");
+/** A fault that is on its way to whoever else listens. */
+let passing: { readonly fault: unknown } | null = null;
 
-  readonly #onException = (fault: unknown, origin: string): void => {
-    // What the handler of rejections threw on comes here as well.
-    if (origin === "uncaughtException") this.#judge(fault, "uncaughtException");
-  };
+/** Also of what a main module throws: it comes here alone, though its origin says that it is a rejection. */
+function onException(fault: unknown): void {
+  const isPassed = passing !== null && passing.fault === fault;
+  passing = null;
+  if (isPassed) return;
+  if (blame(fault) || hasOthers("uncaughtException")) return;
+  throwOn(fault);
+}
 
-  #judge(fault: unknown, event: "unhandledRejection" | "uncaughtException"): void {
-    const running = this.#running.getStore();
-    if (running === undefined) return this.#throwOn(fault, event);
-    const { onFault, onGivenUp } = running.parts;
-    running.faults++;
-    onFault(`its code failed where nobody waits for it: ${messageOf(fault)}`, fault);
-    if (running.faults === maxStrayFaults) onGivenUp(`it failed so ${maxStrayFaults} times, and is taken out`);
-  }
+/** Whether it is some plugin's. One that was taken out is not told of again: it may go on for ever. */
+function blame(fault: unknown): boolean {
+  const entered = running.getStore();
+  if (entered === undefined) return false;
+  entered.faults++;
+  if (entered.faults > maxStrayFaults) return true;
+  const { onFault, onGivenUp } = entered.parts;
+  onFault(`its code failed where nobody waits for it: ${messageOf(fault)}`, fault);
+  if (entered.faults === maxStrayFaults) onGivenUp(`it failed so ${maxStrayFaults} times, and is taken out`);
+  return true;
+}
 
-  /** As the process would without a listener of ours; whoever else listens decides. */
-  #throwOn(fault: unknown, event: "unhandledRejection" | "uncaughtException"): void {
-    if (process.listenerCount(event) > 1) return;
-    process.off("uncaughtException", this.#onException);
-    process.nextTick(() => {
-      throw fault;
-    });
-  }
+function hasOthers(event: ProcessEvent): boolean {
+  return process.listenerCount(event) > 1;
+}
+
+/** As the process would without a listener of ours: with its stack and status 1, or to whoever else listens. */
+function throwOn(fault: unknown): void {
+  passing = { fault };
+  if (!hasOthers("uncaughtException")) process.off("uncaughtException", onException);
+  process.nextTick(() => {
+    throw fault;
+  });
 }

@@ -327,6 +327,28 @@ describe("what a batch's outcome says was lost", () => {
   });
 });
 
+describe("a batch's outcome that says `lost`", () => {
+  it("tells by gaps what was lost of each attempt, and counts the rest as delivered", async () => {
+    const bus = openBus();
+    const held = openHeld(bus);
+    const [a, b] = [bus.begin({ member_id: "m-a" }), bus.begin({ member_id: "m-b" })];
+    for (const attempt of [a, b, a, b, a]) errors(bus, attempt, 1);
+    await bus.idle();
+    // Of a 1 was handled, of b both: the places 0, 1 and 3.
+    await held.settle({ lost: [2, 4] } satisfies BatchOutcome);
+    errors(bus, a, 1);
+    errors(bus, b, 1);
+    await bus.idle();
+    await held.settle();
+    expect(numbers(held)).toEqual([
+      [1, 1, 2, 2, 3],
+      [gap(2, 3), 4, 3],
+    ]);
+    const { published, delivered, dropped, gaps } = held.watcher.stats();
+    expect([published, delivered, dropped, gaps]).toEqual([7, 5, 2, 1]);
+  });
+});
+
 describe("a batch's outcome that says `fresh`", () => {
   it("makes the first delta of each kind of each live attempt a snapshot, and no gap", async () => {
     const bus = openBus();
@@ -422,6 +444,8 @@ describe("a batch's outcome", () => {
     ["a part of an event", { handled: 1.5 }, nothing],
     ["no number", { handled: Number.NaN }, nothing],
     ["a text for a count", { handled: "1" }, nothing],
+    ["places as lost", { lost: [1, -1, "2"] }, { ...nothing, lost: new Set([1]) }],
+    ["only a list as lost", { lost: 1 }, nothing],
     ["only true as fresh", { fresh: 1 }, nothing],
     ["fresh", { fresh: true }, { ...nothing, fresh: true }],
     ["no failures", { failures: null }, nothing],

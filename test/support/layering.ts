@@ -18,9 +18,8 @@ const below = new Map<string, readonly string[]>([
 const computedImports: readonly string[] = [
   "plugins/built-ins.ts",
   "plugins/config.ts",
-  "plugins/plugin-source.ts",
+  "plugins/import-plugin.ts",
   "plugins/runners/module-runner.ts",
-  "plugins/worker/guest.ts",
 ];
 
 /** Folders of `plugins` that are no built-in, but part of the host. */
