@@ -75,6 +75,43 @@ export {
   type UpParts,
 } from "./console/index.ts";
 export { counted } from "./counted.ts";
+export { cellWidth, cutCells, padCells } from "./cells.ts";
+export {
+  boardBounds,
+  boardLines,
+  crew,
+  crewCommand,
+  crewCommands,
+  emptyBoard,
+  reduceEntry,
+  reduceEvent,
+  reduceRow,
+  seed,
+  visibleBoard,
+  type Board,
+  type BoardBounds,
+  type BoardMember,
+  type BoardTurn,
+  type CrewCommandOptions,
+  type CrewCommandParts,
+  type CrewConfig,
+  type CrewOptions,
+  type CrewParts,
+  type EarlierAttempt,
+  type Missing,
+  type RequestCard,
+  type Seed,
+  type SeedAttempt,
+  type SeedOptions,
+  type StreamedText,
+  type Tally,
+  type ToolCard,
+  type TurnNote,
+  type Viewer,
+  type VisibleBoard,
+  type VisibleTurn,
+} from "./crew/index.ts";
+export { durationText } from "./duration-text.ts";
 export type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 export { eventText } from "./event-text.ts";
 export {
@@ -129,6 +166,7 @@ export {
 export { openAgents, openRoomRunners, type GivenRoom, type GivenRunner } from "./given-runners.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
 export type { ManifestInput } from "./manifest.ts";
+export { keysOf, type Key } from "./keys.ts";
 export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
@@ -149,6 +187,8 @@ export {
   rawCommand,
   recordCommand,
   recordCommands,
+  remoteOf,
+  remoteOptions,
   replayCommand,
   requestsCommand,
   roomsCommand,
@@ -159,10 +199,10 @@ export {
   stateDiff,
   tailCommand,
   tailHelp,
-  terminalOf,
   turnLines,
   turnTree,
   verifyCommand,
+  withServer,
   type AnswerOptions,
   type AttemptNode,
   type Certainty,
@@ -174,6 +214,7 @@ export {
   type Progress,
   type RawOptions,
   type RecordOptions,
+  type RemoteFlags,
   type RemoteOptions,
   type RemoteParts,
   type ReplayOptions,
@@ -181,7 +222,6 @@ export {
   type SendOptions,
   type StateChange,
   type TailOptions,
-  type Terminal,
   type TextNode,
   type ToolNode,
   type TurnLook,
@@ -217,7 +257,6 @@ export {
   type StandardResult,
   type StandardSchema,
 } from "./plugin.ts";
-export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
 export { printer, type PrinterOptions } from "./printer/index.ts";
 export { recorder, type RecorderConfig, type RecorderOptions, type RecorderSettings } from "./recorder/index.ts";
 export { folderPlace, singlePlace, type RecordingFile, type RecordingPlace } from "./recording-files.ts";
@@ -258,5 +297,7 @@ export {
 } from "./runners/index.ts";
 export type { RouteMatch, RouteTable } from "./route-table.ts";
 export type { RouteRegistration } from "./services.ts";
+export { Screen, terminalOf, type Terminal } from "./screen.ts";
+export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";
 export { tokensOf, tokenTypes, type TokenType } from "./usage-tokens.ts";
