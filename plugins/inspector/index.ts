@@ -17,7 +17,6 @@ export { pluginCommands } from "./plugin-commands.ts";
 export type { LookOptions } from "./look-options.ts";
 export { noProgress, progressBar, type Progress } from "./progress.ts";
 export { recordCommands } from "./record-commands.ts";
-export { terminalOf, type Terminal } from "./screen.ts";
 export { withServer, type RemoteOptions } from "./remote.ts";
 export { remoteOf, remoteOptions, type RemoteFlags, type RemoteParts } from "./remote-flags.ts";
 export { serverCommands } from "./server-commands.ts";
