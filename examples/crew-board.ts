@@ -1,8 +1,17 @@
 // The board of a room: what each member did and asked, from events alone; an approval is answered by the plugin's command.
 import assert from "node:assert/strict";
-import { boardLines, createRoomtap, crew, emptyBoard, reduceEvent, type ActivityEvent, type Board } from "roomtap";
+import {
+  boardLines,
+  createRoomtap,
+  crew,
+  emptyBoard,
+  reduceEvent,
+  type ActivityEvent,
+  type Board,
+  type Step,
+} from "roomtap";
 
-const steps = [
+const steps: readonly Step[] = [
   { delta: "Let me look." },
   { tool: { id: "call-1", name: "read_file", args: { path: "PLAN.md" }, result: "1. build" } },
   { tool: { id: "call-2", name: "deploy", outcome: "unknown" } },

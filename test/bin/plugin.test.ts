@@ -48,10 +48,11 @@ describe("the plugins of a server", () => {
     expect([list.status, list.stdout.split("\n")]).toEqual([
       0,
       [
-        "ID       VERSION  STATE    ISOLATION  HANDLERS  DELIVERED  DROPPED  DEPTH  FAILED  FAULTS  RESTARTS",
-        "notes    1.0.0    running  inline            1          1        0      0       0       0         0",
-        // What shows the events of `up --json`.
-        "printer  1.0.0    running  inline            1          3        0      0       0       0         0",
+        "ID         VERSION  STATE    ISOLATION  HANDLERS  DELIVERED  DROPPED  DEPTH  FAILED  FAULTS  RESTARTS",
+        "notes      1.0.0    running  inline            1          1        0      0       0       0         0",
+        // What shows the events of `up --json`, and what serves the page of `up --port`.
+        "printer    1.0.0    running  inline            1          3        0      0       0       0         0",
+        "inspector  1.0.0    running  inline            0          0        0      0       0       0         0",
         "",
       ],
     ]);

@@ -11,7 +11,14 @@ describe("a manifest", () => {
       apiVersion: 1,
       engines: {},
       hooks: ["*"],
-      permissions: { rooms: "all", payload: "standard", reasoning: false, approvals: "none", routes: false },
+      permissions: {
+        rooms: "all",
+        payload: "standard",
+        reasoning: false,
+        approvals: "none",
+        routes: false,
+        optional: [],
+      },
       isolation: "any",
       dependencies: {},
     });
@@ -47,7 +54,7 @@ describe("a manifest", () => {
       "C-068",
       { permissions: { network: true } },
       "invalid_plugin",
-      "permissions.network: unknown key; known: rooms, payload, reasoning, approvals, routes",
+      "permissions.network: unknown key; known: rooms, payload, reasoning, approvals, routes, optional",
     ],
     ["C-068", { isolation: "vm" }, "invalid_plugin", 'isolation: no such word "vm"; known: inline, worker, any'],
     ["", { apiVersion: 2 }, "invalid_plugin", "apiVersion: expected 1, got 2"],
@@ -73,7 +80,7 @@ describe("a manifest", () => {
       "",
       { permissions: { routes: ["metrics"] } },
       "invalid_plugin",
-      'permissions.routes[0]: expected a path such as /metrics, got "metrics"',
+      'permissions.routes[0]: expected a path such as /metrics or /files/*, got "metrics"',
     ],
     [
       "",

@@ -42,7 +42,7 @@ describe("groups.capabilities", () => {
     expect(told["methods"]).toEqual([
       ...["approve", "capabilities", "create", "disband", "list", "log"].map((name) => `groups.${name}`),
       ...["rename", "retry", "send", "state", "stop"].map((name) => `groups.${name}`),
-      ...["cancel", "pause", "resume", "set_roster", "state", "subscribe", "unsubscribe"].map(
+      ...["cancel", "pause", "resume", "set_roster", "state", "subscribe", "unsubscribe", "verify"].map(
         (name) => `rooms.${name}`,
       ),
     ]);
