@@ -1,5 +1,6 @@
 import { limits, RoomtapError } from "../../core/index.ts";
 import type { Piece } from "./messages.ts";
+import { ownBytes } from "./own-bytes.ts";
 
 /** A body whose pieces are asked for one by one. */
 interface OpenBody {
@@ -15,14 +16,19 @@ export class GuestBodies {
   readonly #open = new Map<number, OpenBody>();
   #opened = 0;
 
-  /** @throws RoomtapError `too_many_calls` */
+  /**
+   * @param controller of the request; if that is over already, so is the body
+   * @throws RoomtapError `too_many_calls`
+   */
   open(body: AsyncIterable<string | Uint8Array>, controller: AbortController): number {
     if (this.#open.size >= limits.maxWorkerCalls) {
+      controller.abort();
       throw new RoomtapError("too_many_calls", `${limits.maxWorkerCalls} bodies are open, and no more can be`);
     }
     const id = ++this.#opened;
     this.#open.set(id, { pieces: body[Symbol.asyncIterator](), controller, rest: null });
-    controller.signal.addEventListener("abort", () => this.stop(id), { once: true });
+    if (controller.signal.aborted) this.stop(id);
+    else controller.signal.addEventListener("abort", () => this.stop(id), { once: true });
     return id;
   }
 
@@ -49,7 +55,7 @@ export class GuestBodies {
     this.#open.delete(id);
     body.controller.abort();
     // What a body throws at its end is nobody's any more.
-    void Promise.resolve(body.pieces.return?.()).catch(() => undefined);
+    void (async () => body.pieces.return?.())().catch(() => undefined);
   }
 
   stopAll(): void {
@@ -71,5 +77,5 @@ function pieceOf(body: OpenBody, piece: unknown): string | Uint8Array {
 function cut(body: OpenBody, bytes: Uint8Array): Uint8Array {
   const most = limits.maxWorkerPieceBytes;
   body.rest = bytes.length > most ? bytes.subarray(most) : null;
-  return bytes.slice(0, most);
+  return ownBytes(bytes, most);
 }

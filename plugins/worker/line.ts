@@ -39,17 +39,19 @@ export interface LineParts<Mine extends Side, Theirs extends Side> {
 
 interface OpenCall {
   readonly result: z.ZodType;
+  /** Settle it; without effect on one that was aborted. */
   readonly resolve: (value: never) => void;
   readonly reject: (fault: unknown) => void;
 }
 
 /**
  * Calls and notes over a port, both ways. They arrive in the order in which they were made. Each message is checked once,
- * when it arrives. So many calls may be open each way: one more is refused where it is made.
+ * when it arrives. So many calls may be open each way: one more is refused where it is made. A call that is aborted is
+ * answered at once, whatever its code still does; until that answer comes it stays open, so that both ends count alike.
  */
 export class Line<Mine extends Side, Theirs extends Side> {
   readonly #parts: LineParts<Mine, Theirs>;
-  /** Our calls that wait for their answers. */
+  /** Our calls that were not answered, those that we aborted among them. */
   readonly #open = new Map<number, OpenCall>();
   /** Their calls that we have not answered. */
   readonly #serving = new Map<number, AbortController>();
@@ -63,7 +65,7 @@ export class Line<Mine extends Side, Theirs extends Side> {
     parts.port.on("message", (message) => this.#receive(message));
   }
 
-  /** Our calls that wait for their answers. */
+  /** Our calls that were not answered, those that we aborted among them. */
   get waiting(): number {
     return this.#open.size;
   }
@@ -75,6 +77,7 @@ export class Line<Mine extends Side, Theirs extends Side> {
 
   /**
    * Asks the other side. When `signal` is aborted it is told so, and the promise rejects with the signal's reason.
+   * @param onLate given an answer that crossed the abort: what it opened on the other side has to be ended
    * @throws RoomtapError (as a rejection) `too_many_calls`; `invalid_params` for what cannot be sent or is too large; what
    * the line was closed with; and what the other side threw
    */
@@ -82,6 +85,7 @@ export class Line<Mine extends Side, Theirs extends Side> {
     method: Method,
     params: Params<Theirs, Method>,
     signal?: AbortSignal,
+    onLate: (late: Result<Theirs, Method>) => void = () => undefined,
   ): Promise<Result<Theirs, Method>> {
     const { theirs, maxCallBytes } = this.#parts;
     if (this.#closedBy !== null) return Promise.reject(this.#closedBy);
@@ -97,14 +101,13 @@ export class Line<Mine extends Side, Theirs extends Side> {
     const call = ++this.#calls;
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#open.delete(call);
         this.#post({ type: "abort", call });
         if (signal !== undefined) reject(abortOf(signal));
       };
       const over = (): void => signal?.removeEventListener("abort", onAbort);
       this.#open.set(call, {
         result: theirs.methods[method]?.result ?? neverSchema(method),
-        resolve: (value) => (over(), resolve(value)),
+        resolve: (value) => (over(), signal?.aborted === true ? onLate(value) : resolve(value)),
         reject: (fault) => (over(), reject(fault)),
       });
       signal?.addEventListener("abort", onAbort, { once: true });
@@ -157,8 +160,7 @@ export class Line<Mine extends Side, Theirs extends Side> {
       case "note":
         return this.#take(message);
       case "abort":
-        return this.#serving.get(message.call)?.abort();
-      // An answer may come to a call that nobody waits for any more.
+        return this.#abort(message.call);
       case "answer":
         return this.#settle(message.call, message.value);
       case "refusal": {
@@ -167,6 +169,14 @@ export class Line<Mine extends Side, Theirs extends Side> {
         return open?.reject(faultOf(message.fault));
       }
     }
+  }
+
+  /** Nobody waits for it: it is over here as well, and what its code gives in the end goes nowhere. */
+  #abort(call: number): void {
+    const controller = this.#serving.get(call);
+    if (controller === undefined) return;
+    controller.abort();
+    this.#refuse(call, controller, new RoomtapError("closed", "it was aborted"));
   }
 
   #settle(call: number, value: unknown): void {

@@ -105,8 +105,47 @@ describe("a line", () => {
     await reaches(() => seen.length === 1);
     controller.abort(new Error("gone"));
     await expect(call).rejects.toThrow("gone");
-    await reaches(() => seen.length === 2);
-    expect([seen, host.waiting]).toEqual([["called", "aborted"], 0]);
+    await reaches(() => host.waiting === 0);
+    expect(seen).toEqual(["called", "aborted"]);
+  });
+
+  it("is answered at once when a call is aborted, whatever its code does: any number of calls may be left", async () => {
+    let called = 0;
+    const { host, broken } = openLine({
+      pull: () => (called++, new Promise(() => undefined)),
+      ping: () => undefined,
+    });
+    for (let round = 1; round <= 3; round++) {
+      const controller = new AbortController();
+      const calls = Array.from({ length: limits.maxWorkerCalls }, () =>
+        host.call("pull", { body: 1 }, controller.signal).catch(() => "left"),
+      );
+      await reaches(() => called === round * limits.maxWorkerCalls);
+      controller.abort();
+      expect(new Set(await Promise.all(calls))).toEqual(new Set(["left"]));
+      // Until the other side has confirmed it, they count.
+      await expect(host.call("ping", undefined)).rejects.toMatchObject({ code: "too_many_calls" });
+      await reaches(() => host.waiting === 0);
+    }
+    await host.call("ping", undefined);
+    expect(broken).toEqual([]);
+  });
+
+  it("hands an answer that crosses the abort to who can end what it opened", async () => {
+    let answer: (value: { stream: number }) => void = () => undefined;
+    const { host } = openLine({ request: () => new Promise((resolve) => (answer = resolve)) });
+    const controller = new AbortController();
+    const late: unknown[] = [];
+    const asked = { registration: 1, request: {} as never };
+    const call = host.call("request", asked, controller.signal, (value) => late.push(value));
+    call.catch(() => undefined);
+    const given = answer;
+    await reaches(() => answer !== given);
+    answer({ stream: 7 });
+    await Promise.resolve().then(() => controller.abort(new Error("gone")));
+    await expect(call).rejects.toThrow("gone");
+    await reaches(() => host.waiting === 0);
+    expect(late).toEqual([{ stream: 7 }]);
   });
 
   it.each([
