@@ -31,7 +31,7 @@ class NotJson extends Error {}
 /**
  * Copies a payload as JSON would have it, in one walk: strings well formed, secrets masked by value and by key, what is
  * nested deeper than 64 or beyond 65,536 values cut, `__proto__` keys left out. The producer's object is read once and not
- * changed. A cycle, a bigint, NaN, Infinity, a Map, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
+ * changed. A cycle, a bigint, NaN, Infinity, a Map, more than 65,536 bytes, a throwing getter or `toJSON` make it `{"unserialisable": true}`.
  */
 export function cleanPayload(payload: unknown, redactor: Redactor): Cleaned {
   const walk = new Walk(redactor);
@@ -105,6 +105,8 @@ class Walk {
 
   #members(value: object, depth: number): unknown {
     if (Array.isArray(value)) return this.#items(value, depth);
+    // A `Buffer` says itself as a list of numbers: a large one would be copied many times over before anything is cut.
+    if (ArrayBuffer.isView(value) && value.byteLength > limits.maxPayloadValues) throw new NotJson("too many bytes");
     if ("toJSON" in value && typeof value.toJSON === "function") {
       return this.value((value.toJSON as () => unknown)(), depth);
     }

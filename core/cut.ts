@@ -6,11 +6,21 @@ import { cutUnits, utf8Length } from "./utf8.ts";
 /** What an event takes in a queue besides its payload: envelope, slots and headers. Bytes. */
 export const envelopeBytes = 160;
 
-/** Estimate of a value in bytes: lengths of strings and keys plus 16 per value. `cleanPayload` counts the same. */
+/**
+ * Estimate of a value in bytes: lengths of strings and keys plus 16 per value. `cleanPayload` counts the same. A view of
+ * bytes counts as the whole buffer that it lies in, which is what is held and copied with it.
+ */
 export function estimateBytes(value: unknown): number {
   if (typeof value === "string") return 16 + value.length;
   if (typeof value !== "object" || value === null) return 16;
+  if (ArrayBuffer.isView(value)) return 16 + value.buffer.byteLength;
+  if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return 16 + value.byteLength;
   let bytes = 16;
+  if (value instanceof Map || value instanceof Set) {
+    // Both have `forEach`; of a set the key is its value.
+    value.forEach((member: unknown, key: unknown) => (bytes += estimateBytes(key) + estimateBytes(member)));
+    return bytes;
+  }
   if (Array.isArray(value)) {
     for (const item of value) bytes += estimateBytes(item);
     return bytes;

@@ -130,6 +130,9 @@ export const limits = {
   maxStorageKeys: 1_024,
   maxStorageKeyUnits: 256,
   maxStorageBytes: 1_048_576,
+  /** Calls to the storage of one plugin that are not over, and what they store. Carried out one after the other; more are refused. */
+  maxStorageCalls: 1_024,
+  maxStorageCallBytes: 4_194_304,
   /** A file of a recording that is read back. A larger one is refused: it is held as a whole. */
   maxRecordingBytes: 268_435_456,
 

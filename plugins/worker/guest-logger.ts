@@ -22,9 +22,10 @@ export function guestLogger(line: GuestLine, clock: Clock): Logger {
 /** Whatever stands there, as JSON has it. An error is its message. */
 function plain(fields: Fields): Record<string, unknown> {
   const told = Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? messageOf(value) : value]);
-  const { payload } = cleanPayload(Object.fromEntries(told), noRedaction);
+  const { payload, bytes } = cleanPayload(Object.fromEntries(told), noRedaction);
   const most = limits.maxLogFieldUnits;
-  return JSON.stringify(payload).length <= most
+  // A value is estimated at 16 bytes more than its text, so beyond this it cannot fit: no text is made of it.
+  return bytes <= 17 * most && JSON.stringify(payload).length <= most
     ? { ...payload }
     : { omitted: `fields of more than ${most} characters` };
 }

@@ -43,6 +43,7 @@ const notJson: readonly (readonly [string, object])[] = [
   ["a Map", { map: new Map([[1, 2]]) }],
   ["a Set", { set: new Set([1]) }],
   ["bytes", { bytes: new Uint8Array(3) }],
+  ["more than 65,536 bytes that say themselves as JSON", { bytes: Buffer.alloc(65_537) }],
 ];
 
 describe("a payload", () => {
@@ -73,6 +74,15 @@ describe("a payload", () => {
       expect(bus.tap.seam.unserialisable).toBe(3);
     },
   );
+
+  it.each([
+    ["a view, with the buffer it lies in", new Uint8Array(new ArrayBuffer(1_000), 0, 10), 1_016],
+    ["a buffer", new ArrayBuffer(1_000), 1_016],
+    ["a map", new Map([["key", "value"]]), 16 + 19 + 21],
+    ["a set", new Set(["abc"]), 16 + 19 + 19],
+  ])("is estimated by what is held: %s", (_, value, bytes) => {
+    expect(estimateBytes(value)).toBe(bytes);
+  });
 
   it("C-079 keeps what JSON keeps: dates, holes, and fields that are not undefined", () => {
     const payload = {

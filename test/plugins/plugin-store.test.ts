@@ -78,6 +78,41 @@ describe("what a plugin stores", () => {
     await storage.set("one more", 1);
   });
 
+  it("is asked for one call after the other, and more than 1,024 calls or 4 MiB that wait are refused", async () => {
+    let running = 0;
+    let most = 0;
+    const within = async <Value>(value: Value): Promise<Value> => {
+      most = Math.max(most, ++running);
+      await Promise.resolve();
+      running--;
+      return value;
+    };
+    const [storage] = await storagesOf(
+      {
+        get: () => within(undefined),
+        set: () => within("stored" as const),
+        delete: () => within(true),
+        keys: () => within([]),
+      },
+      "p",
+    );
+    if (storage === undefined) throw new Error("setup was not called");
+    const codesOf = async (calls: readonly Promise<unknown>[]): Promise<readonly unknown[]> =>
+      (await Promise.allSettled(calls)).map((each) =>
+        each.status === "fulfilled" ? "done" : (each.reason as { code: unknown }).code,
+      );
+    const calls = Array.from({ length: limits.maxStorageCalls + 2 }, (_, index) => storage.get(`k${index}`));
+    const told = await codesOf(calls);
+    expect([told.indexOf("too_many_calls"), told.lastIndexOf("done")]).toEqual([1_024, 1_023]);
+    const value = "x".repeat(limits.maxStorageBytes - 2);
+    expect(await codesOf(Array.from({ length: 5 }, () => storage.set("k", value)))).toEqual([
+      ...["done", "done", "done", "done"],
+      "too_many_calls",
+    ]);
+    await storage.set("k", value);
+    expect(most).toBe(1);
+  });
+
   it.each([
     ["one below", limits.maxStorageKeyUnits - 1, true],
     ["at the bound", limits.maxStorageKeyUnits, true],
