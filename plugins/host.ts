@@ -42,12 +42,16 @@ export class PluginHost implements PluginControl {
   /** Changes that operators make, one at a time. */
   readonly #changes = new Steps();
   #isReady = false;
-  #isClosed = false;
+  readonly #closing = new AbortController();
+  /** Set up from a reload, and not in the place of the one before yet. */
+  readonly #checking = new Set<PluginSlot>();
 
   constructor(options: PluginHostOptions) {
     this.#options = options;
     this.#loaders = {
       worker: (file) => workerCode(file, options.clock),
+      clock: options.clock,
+      closing: this.#closing.signal,
       guard: (parts) => this.#strays.guard(parts),
       versions: { roomtap: packageVersion(), node: process.versions.node },
     };
@@ -129,7 +133,8 @@ export class PluginHost implements PluginControl {
    * first. What is being loaded is not waited for: it is ended, and nothing is loaded any more.
    */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
+    await Promise.all([...this.#checking].map((slot) => slot.unload()));
     await Promise.all(this.#slots().map((slot) => slot.drain(hostDefaults.drainMs)));
     for (const { id } of unloadOrder(this.#orderable())) await this.unload(id);
     this.#strays.close();
@@ -256,6 +261,7 @@ export class PluginHost implements PluginControl {
       throw fault;
     }
     const slot = this.#slotOf(prepared);
+    this.#checking.add(slot);
     try {
       await slot.check();
       if (before !== null) await this.#drained(before);
@@ -263,6 +269,8 @@ export class PluginHost implements PluginControl {
     } catch (fault) {
       await slot.unload();
       throw fault;
+    } finally {
+      this.#checking.delete(slot);
     }
     this.#known.set(id, { entry, slot, info: slot.info() });
     await slot.setup();
@@ -312,7 +320,7 @@ export class PluginHost implements PluginControl {
 
   /** @throws RoomtapError `closed` */
   #checkOpen(): void {
-    if (this.#isClosed) throw new RoomtapError("closed", "the host is closed");
+    if (this.#closing.signal.aborted) throw new RoomtapError("closed", "the host is closed");
   }
 
   /** At work, or about to be. */
