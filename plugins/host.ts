@@ -10,7 +10,7 @@ import { preparedInfo, prepareFile, prepareObject, type Loaders, type Prepared }
 import { RouteTable, type RouteMatch } from "./route-table.ts";
 import { runCommand } from "./run-command.ts";
 import { shown } from "./shown.ts";
-import { StrayFaults } from "./stray-faults.ts";
+import { strayGuard } from "./stray-faults.ts";
 import { oneLine } from "./terminal-text.ts";
 import { workerCode } from "./worker/index.ts";
 
@@ -37,7 +37,6 @@ export class PluginHost implements PluginControl {
   readonly #options: PluginHostOptions;
   /** In order of loading. */
   readonly #known = new Map<string, Known>();
-  readonly #strays = new StrayFaults();
   readonly #loaders: Loaders;
   /** Changes that operators make, one at a time. */
   readonly #changes = new Steps();
@@ -52,7 +51,7 @@ export class PluginHost implements PluginControl {
       worker: (file) => workerCode(file, options.clock),
       clock: options.clock,
       closing: this.#closing.signal,
-      guard: (parts) => this.#strays.guard(parts),
+      guard: strayGuard,
       versions: { roomtap: packageVersion(), node: process.versions.node },
     };
   }
@@ -137,7 +136,6 @@ export class PluginHost implements PluginControl {
     await Promise.all([...this.#checking].map((slot) => slot.unload()));
     await Promise.all(this.#slots().map((slot) => slot.drain(hostDefaults.drainMs)));
     for (const { id } of unloadOrder(this.#orderable())) await this.unload(id);
-    this.#strays.close();
   }
 
   list(): readonly PluginInfo[] {
