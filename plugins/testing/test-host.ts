@@ -69,7 +69,7 @@ export class TestHost implements AsyncDisposable {
     return this.#id;
   }
 
-  /** The plugin's `ctx.clock`, and the host's. It stands still until `advance`. */
+  /** The host's, and the plugin's `ctx.clock`; in a worker that is the system's. It stands still until `advance`. */
   get clock(): ManualClock & { readonly timers: number } {
     return this.#parts.clock;
   }
