@@ -424,6 +424,17 @@ export type {
   StandardSchema,
 } from "./plugins/index.ts";
 
+// Recording, measuring, tracing.
+export { metrics, otel, parseRecording, readRecording, recorder } from "./plugins/index.ts";
+export type { MetricsConfig, OtelConfig, RecorderConfig, RecorderOptions } from "./plugins/index.ts";
+export type { Recording, RecordingEnd, RecordingHeader, RecordingLoss } from "./plugins/index.ts";
+
+// The board of a room: the built-in Crew, and what it is made of, for programs that draw their own.
+export { boardLines, crew, emptyBoard, reduceEntry, reduceEvent, reduceRow, seed } from "./plugins/index.ts";
+export type { Board, BoardBounds, BoardMember, BoardTurn, CrewConfig, CrewOptions } from "./plugins/index.ts";
+export type { EarlierAttempt, Missing, RequestCard, StreamedText, Tally, ToolCard } from "./plugins/index.ts";
+export type { Seed, SeedAttempt, SeedOptions, TurnNote, VisibleBoard, VisibleTurn } from "./plugins/index.ts";
+
 // Agents: what a runner is handed and gives back, and those that are built in.
 export type {
   Answered,

@@ -67,6 +67,11 @@ export const hostErrors = {
     remedy: "Correct what the message names: it says what was expected and what was found.",
     exit: 2,
   },
+  invalid_recording: {
+    meaning: "A file is no recording, or a line of it is not as one of a recording has to be.",
+    remedy: "Name a file that a recorder wrote; the message says which line is wrong.",
+    exit: 2,
+  },
   invalid_roster: {
     meaning: "A roster breaks a rule: size, ids, or a handle that is taken or reserved.",
     remedy: "Correct the member that the message names.",
@@ -137,6 +142,11 @@ export const hostErrors = {
     remedy: "Load the plugin that the message names, in a version of its range.",
     exit: 2,
   },
+  missing_package: {
+    meaning: "A part of roomtap needs a package that is not installed with it.",
+    remedy: "Install the package that the message names.",
+    exit: 2,
+  },
   not_connected: {
     meaning: "No server was reached, or it ended the connection; the message has its reason.",
     remedy: "Start one with `roomtap up --config FILE --port 0`, or correct --url and --token.",
@@ -165,6 +175,11 @@ export const hostErrors = {
   quota_exceeded: {
     meaning: "A plugin's storage is full: 1,024 keys, or 1 MiB in all.",
     remedy: "Delete keys that are no longer needed.",
+    exit: 1,
+  },
+  recording_unwritable: {
+    meaning: "A file of a recording cannot be made or written; the message has the reason of the system.",
+    remedy: "Free some space, or name a folder that may be written; a file that exists is never written over.",
     exit: 1,
   },
   revision_conflict: {

@@ -195,5 +195,5 @@ export { Tap, type Sealed, type TapOptions } from "./tap.ts";
 export { parseTurnEnd } from "./turn-end.ts";
 export { TurnRun, type TurnRunParts, type WorkPlace } from "./turn-run.ts";
 export { hostTurns, originOf, sourceOf, type HostTurn, type TurnMark, type TurnSource } from "./turn-source.ts";
-export { cutUtf8, utf8Length } from "./utf8.ts";
+export { cutUtf8, cutUnits, utf8Length } from "./utf8.ts";
 export { Chunk, WireFrame, type Encoding } from "./wire-frame.ts";

@@ -130,6 +130,8 @@ export const limits = {
   maxStorageKeys: 1_024,
   maxStorageKeyUnits: 256,
   maxStorageBytes: 1_048_576,
+  /** A file of a recording that is read back. A larger one is refused: it is held as a whole. */
+  maxRecordingBytes: 268_435_456,
 
   /** Calls between the host and a plugin's worker that wait for their answers, each way. One more is refused. */
   maxWorkerCalls: 1_024,

@@ -16,6 +16,7 @@ import { policySchema, readRoster, type PolicyOptions } from "../rooms/index.ts"
 import type { PluginPathEntry } from "./entry.ts";
 import { parseAuth, secretsOfAuth, type AuthOptions } from "./gateway/index.ts";
 import { pathEntrySchema } from "./host-options.ts";
+import { isBuiltIn } from "./built-ins.ts";
 import { firstProblem, runnerConfigSchema, type RunnerConfig } from "./runners/index.ts";
 
 export type { AuthOptions };
@@ -195,7 +196,7 @@ function placedRunner(runner: RunnerConfig, folder: string): RunnerConfig {
 
 function placedPlugin(entry: string | PluginPathEntry, folder: string): PluginPathEntry {
   const { path, ...rest } = typeof entry === "string" ? { path: entry } : entry;
-  return { ...rest, path: resolve(folder, path) };
+  return { ...rest, path: isBuiltIn(path) ? path : resolve(folder, path) };
 }
 
 function mapValues<Value>(

@@ -20,7 +20,7 @@ export interface PluginObjectEntry extends CommonEntry {
 
 /** A plugin that is loaded from a file. */
 export interface PluginPathEntry extends CommonEntry {
-  /** A module, or the folder of a package. In a config file it is meant from where that stands. */
+  /** A module, the folder of a package, or `builtin:NAME`. In a config file it is meant from where that stands. */
   readonly path: string;
   /** Default: as its manifest says, and a worker where that leaves it open. */
   readonly isolation?: Isolation | undefined;

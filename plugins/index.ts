@@ -75,7 +75,45 @@ export {
   type UpParts,
 } from "./console/index.ts";
 export { counted } from "./counted.ts";
+export { cellWidth, cutCells, padCells } from "./cells.ts";
+export {
+  boardBounds,
+  boardLines,
+  crew,
+  crewCommand,
+  crewCommands,
+  emptyBoard,
+  reduceEntry,
+  reduceEvent,
+  reduceRow,
+  seed,
+  visibleBoard,
+  type Board,
+  type BoardBounds,
+  type BoardMember,
+  type BoardTurn,
+  type CrewCommandOptions,
+  type CrewCommandParts,
+  type CrewConfig,
+  type CrewOptions,
+  type CrewParts,
+  type EarlierAttempt,
+  type Missing,
+  type RequestCard,
+  type Seed,
+  type SeedAttempt,
+  type SeedOptions,
+  type StreamedText,
+  type Tally,
+  type ToolCard,
+  type TurnNote,
+  type Viewer,
+  type VisibleBoard,
+  type VisibleTurn,
+} from "./crew/index.ts";
+export { durationText } from "./duration-text.ts";
 export type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "./entry.ts";
+export { eventText } from "./event-text.ts";
 export {
   AtReply,
   atReply,
@@ -128,6 +166,7 @@ export {
 export { openAgents, openRoomRunners, type GivenRoom, type GivenRunner } from "./given-runners.ts";
 export { PluginHost, type PluginHostOptions } from "./host.ts";
 export type { ManifestInput } from "./manifest.ts";
+export { keysOf, type Key } from "./keys.ts";
 export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
@@ -146,6 +185,10 @@ export {
   pluginCommands,
   progressBar,
   rawCommand,
+  recordCommand,
+  recordCommands,
+  remoteOf,
+  remoteOptions,
   replayCommand,
   requestsCommand,
   roomsCommand,
@@ -156,10 +199,10 @@ export {
   stateDiff,
   tailCommand,
   tailHelp,
-  terminalOf,
   turnLines,
   turnTree,
   verifyCommand,
+  withServer,
   type AnswerOptions,
   type AttemptNode,
   type Certainty,
@@ -170,6 +213,8 @@ export {
   type LookOptions,
   type Progress,
   type RawOptions,
+  type RecordOptions,
+  type RemoteFlags,
   type RemoteOptions,
   type RemoteParts,
   type ReplayOptions,
@@ -177,15 +222,16 @@ export {
   type SendOptions,
   type StateChange,
   type TailOptions,
-  type Terminal,
   type TextNode,
   type ToolNode,
   type TurnLook,
   type TurnTree,
 } from "./inspector/index.ts";
+export { metrics, type MetricsConfig, type MetricsSettings } from "./metrics/index.ts";
 export { newToken, type NewToken } from "./new-token.ts";
 export { issueText } from "./issue-text.ts";
 export { maskedReport, warningReport } from "./notices.ts";
+export { otel, type OtelConfig, type OtelSettings } from "./otel/index.ts";
 export { StreamOutput, type Output } from "./output.ts";
 export { kindsOf, type EventFor, type KindPattern } from "./patterns.ts";
 export {
@@ -211,8 +257,19 @@ export {
   type StandardResult,
   type StandardSchema,
 } from "./plugin.ts";
-export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
-export { eventText, printer, type PrinterOptions } from "./printer/index.ts";
+export { printer, type PrinterOptions } from "./printer/index.ts";
+export { recorder, type RecorderConfig, type RecorderOptions, type RecorderSettings } from "./recorder/index.ts";
+export { folderPlace, singlePlace, type RecordingFile, type RecordingPlace } from "./recording-files.ts";
+export { RecordingWriter, type RecordingOptions } from "./recording-writer.ts";
+export {
+  parseRecording,
+  readRecording,
+  recordingVersion,
+  type Recording,
+  type RecordingEnd,
+  type RecordingHeader,
+  type RecordingLoss,
+} from "./recording.ts";
 export {
   acpDefaults,
   acpExampleAgent,
@@ -240,4 +297,7 @@ export {
 } from "./runners/index.ts";
 export type { RouteMatch, RouteTable } from "./route-table.ts";
 export type { RouteRegistration } from "./services.ts";
+export { Screen, terminalOf, type Terminal } from "./screen.ts";
+export { colouredStyle, plainStyle, styleFor, type Look, type Style } from "./style.ts";
 export { jsonText, oneLine, terminalText } from "./terminal-text.ts";
+export { tokensOf, tokenTypes, type TokenType } from "./usage-tokens.ts";

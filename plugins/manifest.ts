@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isId, RoomtapError } from "../core/index.ts";
 import { firstProblem } from "./runners/index.ts";
 import { kindsNamed, knownPatterns } from "./patterns.ts";
+import { pluginGrants } from "./permit.ts";
 import { pluginId } from "./plugin-id.ts";
 import { routePath } from "./route-path.ts";
 import { shown } from "./shown.ts";
@@ -47,6 +48,8 @@ const permissionsSchema = z.strictObject({
       error: "expected true, false, or a list of paths such as /metrics",
     })
     .default(false),
+  /** Grants that it makes use of, and does without when they are not given. `ctx.grants` says which were. */
+  optional: z.array(oneOf(...pluginGrants), expected("a list of grants")).default([]),
 });
 
 const manifestSchema = z.strictObject({

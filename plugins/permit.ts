@@ -4,7 +4,10 @@ import type { Manifest, Permissions } from "./manifest.ts";
 import { kindsOf } from "./patterns.ts";
 import type { BatchOptions, HandlerOptions } from "./plugin.ts";
 
-/** What an operator may grant a plugin. What it asks for without being granted it keeps it from loading. */
+/**
+ * What an operator may grant a plugin. What its manifest asks for and is not granted keeps it from loading, unless it is
+ * `optional` there.
+ */
 export const pluginGrants = ["full", "reasoning", "approvals", "answer", "routes"] as const;
 /** A word of `pluginGrants`. `answer` has `approvals` in it. */
 export type PluginGrant = (typeof pluginGrants)[number];
@@ -56,14 +59,15 @@ export function permitOf(manifest: Manifest | null, granted: readonly PluginGran
       `${subject}: its manifest asks for ${missing.join(", ")}; granted: ${words}. To grant it: "grants": ${entry}`,
     );
   }
-  const { rooms, payload, routes } = permissions;
+  const { rooms, payload, routes, optional } = permissions;
+  const given = [...needed, ...optional.filter(has)];
   return {
     hooks: kindsOf(manifest.hooks),
     rooms: rooms === "all" ? null : rooms,
-    payload,
-    grants: consumerGrants(needed),
-    answers: needed.includes("answer"),
-    routes: routes !== false,
+    payload: given.includes("full") ? "full" : payload,
+    grants: consumerGrants(given),
+    answers: given.includes("answer"),
+    routes: given.includes("routes"),
     paths: typeof routes === "boolean" ? [] : routes,
   };
 }
@@ -83,6 +87,18 @@ function permitOfGrants(granted: readonly PluginGrant[]): Permit {
 function consumerGrants(granted: readonly PluginGrant[]): readonly Grant[] {
   const words: readonly Grant[] = ["reasoning", "approvals", "full"];
   return words.filter((word) => granted.includes(word) || (word === "approvals" && granted.includes("answer")));
+}
+
+/** The grants that a permit came of, as the plugin is told them. */
+export function grantsOf({ payload, grants, answers, routes }: Permit): readonly PluginGrant[] {
+  const given: Record<PluginGrant, boolean> = {
+    full: payload === "full",
+    reasoning: grants.includes("reasoning"),
+    approvals: grants.includes("approvals"),
+    answer: answers,
+    routes,
+  };
+  return pluginGrants.filter((grant) => given[grant]);
 }
 
 /** What a handler asks for, as far as a permit decides on it. */

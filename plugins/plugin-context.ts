@@ -1,6 +1,6 @@
 import { limits, RoomtapError, scopes, type Clock, type Undo } from "../core/index.ts";
 import { kindsOf } from "./patterns.ts";
-import { permittedOptions, type Permit } from "./permit.ts";
+import { grantsOf, permittedOptions, type Permit } from "./permit.ts";
 import type { BatchOptions, Command, HandlerOptions, PluginContext, RouteOptions } from "./plugin.ts";
 import type { Registrations } from "./registrations.ts";
 import { routePath } from "./route-path.ts";
@@ -33,6 +33,7 @@ export function pluginContext(parts: ContextParts): PluginContext {
     addHandler(parts, { pattern, handler, options });
   return {
     id,
+    grants: grantsOf(parts.permit),
     clock,
     signal,
     // The patterns say which events come, and its type says the same to the handler.

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { messageOf, RoomtapError } from "../core/index.ts";
+import { builtInFile, isBuiltIn } from "./built-ins.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
 
 /** A plugin on disk: found, and not run yet. */
@@ -12,12 +13,13 @@ export interface PluginSource {
 }
 
 /**
- * Finds a plugin: a module, or the folder of a package. The package.json that counts is the nearest one above the module.
- * @param path absolute, or from the working directory
+ * Finds a plugin: a built-in, a module, or the folder of a package. The package.json that counts is the nearest one above the
+ * module.
+ * @param path `builtin:crew`, absolute, or from the working directory
  * @throws RoomtapError `invalid_plugin` when there is none, or its package.json is none; of its manifest as `parseManifest`
  */
 export function findPlugin(path: string): PluginSource {
-  const place = resolve(path);
+  const place = isBuiltIn(path) ? builtInFile(path) : resolve(path);
   if (!existsSync(place)) throw problem(path, "expected a module or the folder of a package, found nothing there");
   const isFolder = statSync(place).isDirectory();
   const file = realpathSync(isFolder ? moduleOf(place) : place);

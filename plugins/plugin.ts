@@ -3,6 +3,7 @@ import type { BatchConsumerOptions, ConsumerStats, EventConsumerOptions } from "
 import type { LogRow, RoomSnapshot } from "../rooms/index.ts";
 import type { ManifestInput } from "./manifest.ts";
 import type { EventFor, KindPattern } from "./patterns.ts";
+import type { PluginGrant } from "./permit.ts";
 
 /** Bounds and level of one handler; see the consumer's options. Grants are given to the plugin as a whole. */
 export interface HandlerOptions extends Pick<
@@ -185,6 +186,8 @@ export interface PluginCommands {
 export interface PluginContext {
   /** The plugin's id. */
   readonly id: string;
+  /** What it asks for and was granted; of a plugin without a manifest all that it was granted. `answer` has `approvals` in it. */
+  readonly grants: readonly PluginGrant[];
   /**
    * Calls `handler` with the events that `pattern` names, one at a time; the next comes when what it returned has settled.
    * Each registration has a queue of its own, so two of them see events in no common order. At most 100 per plugin.

@@ -7,6 +7,7 @@ import { filesUnder, readText, rootFolder, sourceFiles } from "./support/reposit
 /** The one file that may import each outside package. zod is where schemas are. */
 const homes = {
   "@agentclientprotocol/sdk": "plugins/runners/acp.ts",
+  "@opentelemetry/api": "plugins/otel/api.ts",
   "acp-agent": "plugins/runners/acp-example.ts",
   "better-sqlite3": "rooms/sqlite/database.ts",
   canonicalize: "rooms/canonical-json.ts",
@@ -15,6 +16,7 @@ const homes = {
   mitt: "core/emitter.ts",
   "p-limit": "core/lane.ts",
   pino: "plugins/console/json-log.ts",
+  "prom-client": "plugins/metrics/registry.ts",
   // The package itself: where its version stands.
   roomtap: "plugins/package-version.ts",
   semver: "plugins/versions.ts",
@@ -50,10 +52,13 @@ describe("the sources", () => {
   });
 
   it("give each runtime package a home that exists", () => {
-    const { dependencies } = JSON.parse(readText("package.json")) as { dependencies: Record<string, string> };
+    const { dependencies, peerDependencies } = JSON.parse(readText("package.json")) as {
+      readonly dependencies: Record<string, string>;
+      readonly peerDependencies: Record<string, string>;
+    };
     const packages = Object.keys(homes).filter((name) => name !== "acp-agent" && name !== "roomtap");
     // Types that the declarations of the build name are installed with it, and imported by nobody.
-    const run = Object.keys(dependencies).filter((name) => !name.startsWith("@types/"));
+    const run = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !name.startsWith("@types/"));
     expect(packages.toSorted()).toEqual(run.toSorted());
     expect(Object.values(homes).filter((home) => home !== "*" && !existsSync(rootFolder + home))).toEqual([]);
   });

@@ -19,7 +19,7 @@ export function authoringCommands(parts: AuthoringParts): readonly CommandSpec[]
       usage: "plugin",
       about: "writes and checks plugins",
       options: [],
-      examples: [],
+      examples: ["roomtap plugin new tool-counter"],
       commands: [newSpec(parts), checkSpec(parts)],
     },
   ];

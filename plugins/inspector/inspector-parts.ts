@@ -1,7 +1,7 @@
 import type { Style } from "../style.ts";
 import type { Progress } from "./progress.ts";
 import type { RemoteParts } from "./remote-flags.ts";
-import type { Terminal } from "./screen.ts";
+import type { Terminal } from "../screen.ts";
 
 /** What the commands of the inspector work with. */
 export interface InspectorParts extends RemoteParts {

@@ -4,11 +4,11 @@ export const maxWaitingLines = 8_192;
 /** Why no further lines are taken: there were as many as there may be, or nobody reads them. */
 export type LinesEnd = "enough" | "unread";
 
-/** Writes lines one after the other, as fast as their reader takes them. */
-export class LineQueue {
+/** Writes lines, or what becomes of them, one after the other, as fast as their reader takes them. */
+export class LineQueue<Line = string> {
   /** Resolves when no further lines are taken; rejects when they cannot be written. */
   readonly ended: Promise<LinesEnd>;
-  readonly #out: (line: string) => Promise<void>;
+  readonly #out: (line: Line) => Promise<void>;
   readonly #maxLines: number;
   #taken = 0;
   #waiting = 0;
@@ -18,7 +18,7 @@ export class LineQueue {
   #fail: (fault: unknown) => void = () => undefined;
 
   /** @param maxLines how many lines there may be in all, 1 or more; default any number */
-  constructor(out: (line: string) => Promise<void>, maxLines = Infinity) {
+  constructor(out: (line: Line) => Promise<void>, maxLines = Infinity) {
     this.#out = out;
     this.#maxLines = maxLines;
     this.ended = new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export class LineQueue {
     return this.#isOver;
   }
 
-  push(line: string): void {
+  push(line: Line): void {
     if (this.#isOver) return;
     if (this.#waiting >= maxWaitingLines) return this.#finish("unread");
     this.#waiting += 1;

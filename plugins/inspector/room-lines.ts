@@ -6,7 +6,7 @@ import type { Style } from "../style.ts";
 import { jsonText, oneLine } from "../terminal-text.ts";
 import type { LeaseHolder } from "./lease-holder.ts";
 import type { StoredMember, StoredRoom } from "./stored-room.ts";
-import { durationText } from "./view/duration-text.ts";
+import { durationText } from "../duration-text.ts";
 import { stateLooks } from "./view/state-looks.ts";
 
 const holders: { readonly [Holder in LeaseHolder]: string } = {

@@ -1,4 +1,4 @@
-import { coordinatesText, type ActivityEvent } from "../../core/index.ts";
+import { eventText } from "../event-text.ts";
 import { definePlugin, type Plugin } from "../plugin.ts";
 
 /** How the printer reaches its reader. */
@@ -16,11 +16,4 @@ export function printer(options: PrinterOptions): Plugin<undefined> {
       context.on("*", (event) => options.write(eventText(event)), { payload: "full" });
     },
   });
-}
-
-/** JSON of an event. Its coordinates are serialised once per attempt. */
-export function eventText(event: ActivityEvent): string {
-  const { v, coordinates, ...rest } = event;
-  const prefix = coordinates === null ? "null" : coordinatesText(coordinates);
-  return `{"v":${v},"coordinates":${prefix},${JSON.stringify(rest).slice(1)}`;
 }

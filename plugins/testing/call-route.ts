@@ -33,7 +33,7 @@ export interface RouteCall extends TestRequest {
 export async function callRoute(routes: PluginHost["routes"], call: RouteCall): Promise<TestResponse> {
   const { pathname, searchParams } = new URL(call.url, "http://test");
   const match = routes.match(call.method, pathname);
-  // A list of none: it is below the plugin's own path, and nothing is there.
+  // An empty list: the path is a plugin's, and no route of it.
   if (match === null || (!("route" in match) && match.length === 0)) return refusal(404, "unknown_route");
   if (!("route" in match)) return refusal(405, "method_not_allowed", { allow: match.join(", ") });
   const { scope } = match.route.options;

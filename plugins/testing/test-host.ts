@@ -184,7 +184,7 @@ export class TestHost implements AsyncDisposable {
   /**
    * Plays a recording into the plugin, event by event, as they were recorded: coordinates, numbers, times and gaps.
    * @returns what was played
-   * @throws RoomtapError `invalid_params` that names the line which is none
+   * @throws RoomtapError `invalid_recording` that names the line which is none
    */
   async replay(source: RecordingSource): Promise<Recording> {
     const recording = await readRecording(source);

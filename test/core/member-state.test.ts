@@ -47,7 +47,13 @@ describe("an attempt that runs", () => {
     execution_generation: 1,
   };
   const attempt = tap.begin(coordinates, "session", null);
-  const about = { since: clock.now(), startedAt: clock.monotonic(), open_requests: [], asked_at: null, stopping: false };
+  const about = {
+    since: clock.now(),
+    startedAt: clock.monotonic(),
+    open_requests: [],
+    asked_at: null,
+    stopping: false,
+  };
 
   it("R59 shows the call that began last of those that are open, by the time of the attempt's own clock", () => {
     expect(liveAttemptOf(attempt, about).tool).toBeNull();

@@ -43,7 +43,14 @@ class Watched extends PlanRoom {
     if (start === undefined) throw new TypeError("nothing to start");
     const row = this.start(start);
     const { coordinates } = start;
-    this.set(coordinates.member_id, { coordinates, since: this.now, open_requests: [], asked_at: null, tool: null, stopping: false });
+    this.set(coordinates.member_id, {
+      coordinates,
+      since: this.now,
+      open_requests: [],
+      asked_at: null,
+      tool: null,
+      stopping: false,
+    });
     return row;
   }
 

@@ -14,8 +14,9 @@ const below = new Map<string, readonly string[]>([
   ["bin.ts", ["core", "rooms", "observers", "plugins", "index.ts"]],
 ]);
 
-/** A config and a runner may be a module and a plugin is one, wherever it stands. */
+/** A config and a runner may be a module and a plugin is one, wherever it stands; which built-ins there are says a table. */
 const computedImports: readonly string[] = [
+  "plugins/built-ins.ts",
   "plugins/config.ts",
   "plugins/import-plugin.ts",
   "plugins/runners/module-runner.ts",

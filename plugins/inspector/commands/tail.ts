@@ -65,7 +65,7 @@ export async function tailCommand(options: TailOptions, output: Output, stop: Ab
 }
 
 /** Says once that the connection is lost, however many attempts it takes to make it again. */
-function tellDrops(client: Client, note: (line: string) => void): void {
+export function tellDrops(client: Client, note: (line: string) => void): void {
   let isDown = false;
   client.onState((state) => {
     if (state === "waiting" && !isDown) note("the connection was lost; it is made again");
@@ -125,7 +125,7 @@ function listenerOf(parts: {
 }
 
 /** Resolves with a status when the command is to end; rejects when no connection follows. */
-function endOf(client: Client, stop: AbortSignal): Promise<number> {
+export function endOf(client: Client, stop: AbortSignal): Promise<number> {
   const ended = new Promise<number>((resolve, reject) => {
     const onStop = (): void => resolve(typeof stop.reason === "number" ? stop.reason : 130);
     if (stop.aborted) onStop();

@@ -5,7 +5,7 @@ import type { Style } from "../../style.ts";
 import { jsonText } from "../../terminal-text.ts";
 import { nextTick } from "../next-tick.ts";
 import { withServer, type RemoteOptions } from "../remote.ts";
-import { Screen, type Terminal } from "../screen.ts";
+import { Screen, type Terminal } from "../../screen.ts";
 import { TopFeed } from "../top-feed.ts";
 import { pressed } from "../view/top-keys.ts";
 import { render, snapshotLines } from "../view/top-lines.ts";

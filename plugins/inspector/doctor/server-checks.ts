@@ -1,7 +1,7 @@
 import type { Clock } from "../../../core/index.ts";
 import { findServers } from "../local-server.ts";
 import { withServer, type RemoteOptions } from "../remote.ts";
-import { durationText } from "../view/duration-text.ts";
+import { durationText } from "../../duration-text.ts";
 import { fine, problemOf, warning, type Finding } from "./finding.ts";
 
 /** A server says its time in whole seconds, and its answer takes some; more than this is a clock that goes wrong. */

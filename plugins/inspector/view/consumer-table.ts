@@ -1,6 +1,6 @@
 import type { ConsumerStats } from "../../client/index.ts";
 import { oneLine } from "../../terminal-text.ts";
-import { durationText } from "./duration-text.ts";
+import { durationText } from "../../duration-text.ts";
 import { tableLines, type Column } from "./table-lines.ts";
 
 const columns: readonly Column[] = [

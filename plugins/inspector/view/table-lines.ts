@@ -1,4 +1,4 @@
-import { cellWidth, padCells } from "./cells.ts";
+import { cellWidth, padCells } from "../../cells.ts";
 
 /** A column of a table. */
 export interface Column {

@@ -2,7 +2,7 @@ import type { ToolOutcome, TurnStatus } from "../../../core/index.ts";
 import { counted } from "../../counted.ts";
 import type { Look, Style } from "../../style.ts";
 import { jsonText, oneLine } from "../../terminal-text.ts";
-import { durationText } from "./duration-text.ts";
+import { durationText } from "../../duration-text.ts";
 import { treeLines, type TreeNode } from "./tree-lines.ts";
 import type { RequestNode, ToolNode } from "./turn-calls.ts";
 import type { AttemptNode, InputNode, Listed, TextNode, TurnTree } from "./turn-tree.ts";

@@ -1,6 +1,6 @@
 import type { MemberEntry } from "../../../core/index.ts";
 import type { RoomModel } from "./room-model.ts";
-import { durationText } from "../view/duration-text.ts";
+import { durationText } from "../../duration-text.ts";
 
 /** `17:04:09.120`, in the reader's own time zone. */
 export function timeText(at: number): string {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { countingClock, type CountingClock } from "../../support/counting-clock.ts";
 import { plainStyle } from "../../../plugins/index.ts";
 import { topCommand, type TopOptions } from "../../../plugins/inspector/commands/top.ts";
-import { Screen } from "../../../plugins/inspector/screen.ts";
+import { Screen } from "../../../plugins/screen.ts";
 import { autoGateway } from "../../support/auto-gateway.ts";
 import { collectedOutput, type CollectedOutput } from "../../support/collected-output.ts";
 import { refuse, type Answers, type FakeGateway } from "../../support/fake-gateway.ts";

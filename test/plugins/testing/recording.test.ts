@@ -90,14 +90,10 @@ describe("a recording", () => {
   });
 
   it.each([
-    ["nothing", "", "recording: line 1: expected JSON"],
-    ["another file", linesOf({ a: 1 }), "recording: line 1: roomtap_recording"],
-    ["a broken line in the middle", `${linesOf(header)}{"v"\n${linesOf(end)}`, "recording: line 2: expected JSON"],
-    [
-      "an event without coordinates",
-      linesOf(header, { ...delta(1, "a"), coordinates: {} }),
-      "recording: line 2: coordinates",
-    ],
+    ["nothing", "", "line 1: expected the header of a recording"],
+    ["another file", linesOf({ a: 1 }), "line 1: expected the header of a recording"],
+    ["a broken line in the middle", `${linesOf(header)}{"v"\n${linesOf(end)}`, "line 2: expected JSON"],
+    ["an event without coordinates", linesOf(header, { ...delta(1, "a"), coordinates: {} }), "line 2: coordinates"],
     [
       "something behind its end",
       linesOf(header, end, delta(1, "a")),

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { RequestEntry } from "../../../../core/index.ts";
-import { durationText } from "../../view/duration-text.ts";
+import { durationText } from "../../../duration-text.ts";
 import { useNow } from "../hooks.ts";
 import type { RoomModel } from "../room-model.ts";
 import { fragmentOf } from "../route.ts";

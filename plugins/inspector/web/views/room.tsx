@@ -5,7 +5,7 @@ import type { RoomModel } from "../room-model.ts";
 import type { Store } from "../store.ts";
 import type { AttemptBar } from "../timeline-model.ts";
 import { countText, handleOf, memberText, statusTexts, timeText } from "../words.ts";
-import { durationText } from "../../view/duration-text.ts";
+import { durationText } from "../../../duration-text.ts";
 import { Chip, Empty, Problem } from "./parts.tsx";
 import { RequestCard } from "./request-card.tsx";
 import { TimelineView } from "./timeline.tsx";

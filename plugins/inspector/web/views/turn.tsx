@@ -5,7 +5,7 @@ import type { RoomModel } from "../room-model.ts";
 import type { Store } from "../store.ts";
 import { handleOf, statusTexts, timeText } from "../words.ts";
 import type { Certainty } from "../../view/attempt-coverage.ts";
-import { durationText } from "../../view/duration-text.ts";
+import { durationText } from "../../../duration-text.ts";
 import type { ToolNode } from "../../view/turn-calls.ts";
 import { turnTree, type AttemptNode, type TurnTree } from "../../view/turn-tree.ts";
 import { Block, Chip, Empty, Problem } from "./parts.tsx";

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { MemberEntry } from "../../../../core/index.ts";
 import { colouredStyle, plainStyle } from "../../../../plugins/index.ts";
 import type { ConsumerStats } from "../../../../plugins/client/index.ts";
-import { cellWidth } from "../../../../plugins/inspector/view/cells.ts";
-import { keysOf, pressed, type Key } from "../../../../plugins/inspector/view/top-keys.ts";
+import { cellWidth } from "../../../../plugins/cells.ts";
+import { pressed } from "../../../../plugins/inspector/view/top-keys.ts";
+import { keysOf, type Key } from "../../../../plugins/keys.ts";
 import { render, snapshotLines } from "../../../../plugins/inspector/view/top-lines.ts";
 import {
   topModel,

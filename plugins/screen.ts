@@ -1,5 +1,5 @@
-import type { Undo } from "../../core/index.ts";
-import { keysOf, type Key } from "./view/top-keys.ts";
+import type { Undo } from "../core/index.ts";
+import { keysOf, type Key } from "./keys.ts";
 
 /** The terminal that a screen is drawn on. */
 export interface Terminal {
