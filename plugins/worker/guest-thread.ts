@@ -25,6 +25,11 @@ const unknownEnd: ThreadEnd = { message: "nobody knows why" };
 /** How long a thread that was ended may take to be gone; one that sits in a call of the system takes longer. */
 const goneMs = 2_000;
 
+/** A thread has the host's flags, but not those of a host that is a text for `--eval`: with them no file can be its main. */
+function threadFlags(flags: readonly string[]): { readonly execArgv?: string[] } {
+  return flags.some((flag) => flag.startsWith("--input-type")) ? { execArgv: [] } : {};
+}
+
 /** One thread with a guest in it, from its start to its end. */
 export class GuestThread {
   readonly line: Line<HostSide, GuestSide>;
@@ -53,6 +58,7 @@ export class GuestThread {
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: workerBounds.heapMb },
+      ...threadFlags(process.execArgv),
     });
     this.#worker = worker;
     this.#output.read(worker.stdout, "stdout");
