@@ -1,5 +1,6 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import { hostDefaults, limits, messageOf, RoomtapError, Signal, workerBounds, type Clock } from "../../core/index.ts";
+import { builtFile } from "../built-file.ts";
 import type { PluginAbout } from "../instance.ts";
 import type { Logger } from "../plugin.ts";
 import { Line, type Served } from "./line.ts";
@@ -53,7 +54,7 @@ export class GuestThread {
     this.#subject = `plugin at ${file}`;
     this.#output = new OutputLines(clock);
     // Its environment is a copy of the host's, as any code of the host would find it.
-    const worker = new Worker(new URL("./guest.js", import.meta.url), {
+    const worker = new Worker(builtFile("worker/guest.js"), {
       name: "roomtap-plugin",
       stdout: true,
       stderr: true,
