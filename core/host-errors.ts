@@ -158,8 +158,10 @@ export const hostErrors = {
     exit: 1,
   },
   plugin_failed: {
-    meaning: "A plugin's setup failed with an error that is none of roomtap's; nothing of it was left registered.",
-    remedy: "The message has the plugin's id and what it threw.",
+    meaning:
+      "A plugin's code failed: its setup, of which nothing is left registered then, or a route or command of it.",
+    remedy:
+      "The host's operator is told what it threw: in the message or a notice, and by `roomtap plugin list --long`.",
     exit: 2,
   },
   plugin_lost: {

@@ -1,58 +1,60 @@
-// A plugin of your own: it checks its config, counts tool calls, and is undone by the host in reverse order.
+// A plugin of your own: its manifest, a config, batches of events, counts that are kept, and what every plugin must survive.
 import assert from "node:assert/strict";
-import { createRoomtap, definePlugin, RoomtapError, type StandardSchema } from "roomtap";
+import { createRoomtap, definePlugin, type EventFor, type StandardSchema } from "roomtap";
+import { conformanceChecks, openTestHost } from "roomtap/testing";
 
 interface Config {
   readonly unit: string;
 }
 
 // Any library that speaks Standard Schema will do: zod, valibot, arktype. This one is made by hand.
-const configSchema: StandardSchema<Config> = {
-  "~standard": {
-    version: 1,
-    vendor: "example",
-    validate: (value) =>
-      typeof value === "object" && value !== null && "unit" in value && typeof value.unit === "string"
-        ? { value: { unit: value.unit } }
-        : { issues: [{ message: "expected a text", path: ["unit"] }] },
-  },
-};
+const hasUnit = (value: unknown): value is Config =>
+  typeof value === "object" && value !== null && "unit" in value && typeof value.unit === "string";
+const validate: StandardSchema<Config>["~standard"]["validate"] = (value) =>
+  hasUnit(value) ? { value } : { issues: [{ message: "expected a text", path: ["unit"] }] };
 
-const said: string[] = [];
-const toolCounter = definePlugin({
+const toolCounter = definePlugin<Config>({
   id: "tool-counter",
   version: "1.0.0",
-  config: configSchema,
-  setup(context, { unit }) {
-    const counts = new Map<string, number>();
-    context.defer(() => said.push(...[...counts].map(([name, count]) => `${name}: ${count} ${unit}`)));
-    context.on("tool.*", (event) => {
-      // A gap would tell what this handler lost; the pattern's other kinds are told apart by their type.
-      if (event.kind !== "tool.started") return;
-      counts.set(event.payload.name, (counts.get(event.payload.name) ?? 0) + 1);
+  manifest: { apiVersion: 1, hooks: ["tool.started"], permissions: { payload: "meta" } },
+  config: { "~standard": { version: 1, vendor: "example", validate } },
+  async setup(ctx, { unit }) {
+    const counts = new Map((await ctx.storage.get("counts")) as readonly [string, number][] | undefined);
+    // In one call what has come since the last one, 100 events at most. A gap among them would tell what was lost.
+    const handler = (events: readonly EventFor<"tool.started">[]): void => {
+      for (const { name } of events.flatMap((event) => (event.kind === "gap" ? [] : [event.payload])))
+        if (counts.size < 500 || counts.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    };
+    ctx.on("tool.started", handler, { batch: 100 });
+    ctx.onDrain(() => ctx.storage.set("counts", [...counts]));
+    ctx.commands.add({
+      name: "counts",
+      summary: "calls by tool",
+      run: () => [...counts].map(([name, n]) => `${name}: ${n} ${unit}`),
     });
   },
 });
+const entry = { plugin: toolCounter, config: { unit: "calls" } };
 
-const tool = { tool: { id: "c", name: "search" } };
-const rooms = [
-  { room_id: "shop", members: [{ handle: "clerk", runner: { kind: "scripted", script: { steps: [tool] } } as const }] },
-];
-const tap = await createRoomtap({
-  db: ":memory:",
-  rooms,
-  plugins: [{ plugin: toolCounter, config: { unit: "calls" } }],
-});
+// In a host of its own, where a test plays the turns.
+await using host = await openTestHost(entry);
+host.turn().tool("search").ok().tool("search").fails().settled();
+await host.settled();
+await host.reload();
+assert.deepEqual(await host.command("counts"), ["search: 2 calls"]);
+assert.deepEqual(await host.storage.get("counts"), [["search", 2]]);
+for (const check of conformanceChecks(entry)) await check.run();
+
+// In a room.
+const runner = { kind: "scripted", script: { steps: [{ tool: { id: "c", name: "search" } }] } } as const;
+const rooms = [{ room_id: "shop", members: [{ handle: "clerk", runner }] }];
+const tap = await createRoomtap({ db: ":memory:", rooms, plugins: [entry] });
 await tap.room("shop").post({ text: "@clerk find it" });
 await tap.finish();
+const [info] = tap.plugins.list();
+console.log(info?.id, info?.state, info?.permit.payload, info?.permit.hooks);
+assert.deepEqual([info?.state, info?.handlers[0]?.published], ["running", 1]);
 await tap.close();
-console.log(said.join("\n"));
-assert.deepEqual(said, ["search: 1 calls"]);
 
 const wrong = createRoomtap({ db: ":memory:", rooms, plugins: [{ plugin: toolCounter, config: {} }] });
-await assert.rejects(wrong, (fault) => {
-  assert.ok(fault instanceof RoomtapError);
-  assert.equal(fault.code, "invalid_config");
-  assert.equal(fault.message, "plugin tool-counter: config.unit: expected a text");
-  return true;
-});
+await assert.rejects(wrong, { code: "invalid_config", message: "plugin tool-counter: config.unit: expected a text" });

@@ -10,7 +10,7 @@ import { preparedInfo, prepareFile, prepareObject, type Loaders, type Prepared }
 import { RouteTable, type RouteMatch } from "./route-table.ts";
 import { runCommand } from "./run-command.ts";
 import { shown } from "./shown.ts";
-import { StrayFaults } from "./stray-faults.ts";
+import { strayGuard } from "./stray-faults.ts";
 import { oneLine } from "./terminal-text.ts";
 import { workerCode } from "./worker/index.ts";
 
@@ -37,18 +37,21 @@ export class PluginHost implements PluginControl {
   readonly #options: PluginHostOptions;
   /** In order of loading. */
   readonly #known = new Map<string, Known>();
-  readonly #strays = new StrayFaults();
   readonly #loaders: Loaders;
   /** Changes that operators make, one at a time. */
   readonly #changes = new Steps();
   #isReady = false;
-  #isClosed = false;
+  readonly #closing = new AbortController();
+  /** Set up from a reload, and not in the place of the one before yet. */
+  readonly #checking = new Set<PluginSlot>();
 
   constructor(options: PluginHostOptions) {
     this.#options = options;
     this.#loaders = {
       worker: (file) => workerCode(file, options.clock),
-      guard: (parts) => this.#strays.guard(parts),
+      clock: options.clock,
+      closing: this.#closing.signal,
+      guard: strayGuard,
       versions: { roomtap: packageVersion(), node: process.versions.node },
     };
   }
@@ -129,10 +132,10 @@ export class PluginHost implements PluginControl {
    * first. What is being loaded is not waited for: it is ended, and nothing is loaded any more.
    */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
+    await Promise.all([...this.#checking].map((slot) => slot.unload()));
     await Promise.all(this.#slots().map((slot) => slot.drain(hostDefaults.drainMs)));
     for (const { id } of unloadOrder(this.#orderable())) await this.unload(id);
-    this.#strays.close();
   }
 
   list(): readonly PluginInfo[] {
@@ -256,6 +259,7 @@ export class PluginHost implements PluginControl {
       throw fault;
     }
     const slot = this.#slotOf(prepared);
+    this.#checking.add(slot);
     try {
       await slot.check();
       if (before !== null) await this.#drained(before);
@@ -263,6 +267,8 @@ export class PluginHost implements PluginControl {
     } catch (fault) {
       await slot.unload();
       throw fault;
+    } finally {
+      this.#checking.delete(slot);
     }
     this.#known.set(id, { entry, slot, info: slot.info() });
     await slot.setup();
@@ -312,7 +318,7 @@ export class PluginHost implements PluginControl {
 
   /** @throws RoomtapError `closed` */
   #checkOpen(): void {
-    if (this.#isClosed) throw new RoomtapError("closed", "the host is closed");
+    if (this.#closing.signal.aborted) throw new RoomtapError("closed", "the host is closed");
   }
 
   /** At work, or about to be. */

@@ -171,7 +171,7 @@ export { packageVersion } from "./package-version.ts";
 export { pluginGrants, type Permit, type PluginGrant } from "./permit.ts";
 export type { Isolation, PluginControl, PluginInfo, PluginState } from "./plugin-control.ts";
 export { findPlugin, type PluginSource } from "./plugin-source.ts";
-export type { KeyValues } from "./plugin-store.ts";
+export { PluginStore, type KeyValues } from "./plugin-store.ts";
 export { checkHostOptions } from "./host-options.ts";
 export {
   announceServer,

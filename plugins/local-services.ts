@@ -15,6 +15,7 @@ import type { Command, Logger, RoomSummary } from "./plugin.ts";
 import { PluginStore, type KeyValues } from "./plugin-store.ts";
 import type { RouteTable } from "./route-table.ts";
 import type { HandlerRegistration, HostServices, PluginServices, RouteRegistration } from "./services.ts";
+import { shown } from "./shown.ts";
 import { visibleRequest, visibleRow, visibleState } from "./visible.ts";
 
 /** What plugins are served from. */
@@ -109,8 +110,9 @@ export class LocalServices implements HostServices {
 
   async roomLog(
     roomId: string,
-    { after = 0, limit }: { readonly after?: number; readonly limit?: number },
+    given: { readonly after?: number; readonly limit?: number },
   ): ReturnType<PluginServices["roomLog"]> {
+    const { after = 0, limit } = pageOf(given);
     const host = await this.#hostOf(roomId);
     const page = { since_seq: after, ...(limit === undefined ? {} : { limit }) };
     const { rows, latest_seq, has_more } = await host.log(roomId, page);
@@ -158,6 +160,12 @@ export class LocalServices implements HostServices {
     if (host !== undefined && maySeeRoom(this.#permit, roomId)) return host;
     throw new RoomtapError("unknown_room", `no room ${roomId} is open here for plugin ${this.#id}`);
   }
+}
+
+/** No compiler has checked what a plugin says; its numbers the host of the rooms does. @throws RoomtapError `invalid_params` */
+function pageOf<Page>(given: Page): Page {
+  if (typeof given === "object" && given !== null) return given;
+  throw new RoomtapError("invalid_params", `rooms.log: expected { after, limit }, got ${shown(given)}`);
 }
 
 function summaryOf({ record: { room_id, name, members } }: Room): RoomSummary {

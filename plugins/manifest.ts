@@ -4,7 +4,7 @@ import { firstProblem } from "./runners/index.ts";
 import { kindsNamed, knownPatterns } from "./patterns.ts";
 import { pluginGrants } from "./permit.ts";
 import { pluginId } from "./plugin-id.ts";
-import { routePath } from "./route-path.ts";
+import { routePath, serverPathProblem } from "./route-path.ts";
 import { shown } from "./shown.ts";
 import { isVersionRange } from "./versions.ts";
 
@@ -21,7 +21,12 @@ function oneOf<const Words extends readonly string[]>(...words: Words): z.ZodTyp
 }
 
 const range = z.string(expected("a range of versions")).refine(isVersionRange, expected("a range such as ^1.2.0"));
-const path = z.string().regex(routePath, expected("a path such as /metrics or /files/*"));
+const path = z
+  .string()
+  .regex(routePath, expected("a path such as /metrics or /files/*"))
+  .refine((text) => serverPathProblem(text) === null, {
+    error: ({ input }) => `a path of the server: ${serverPathProblem(String(input))}, got ${shown(input)}`,
+  });
 const pattern = z.string(expected("a kind")).refine((text) => kindsNamed(text).length > 0, {
   error: ({ input }) => `no activity kind matches ${shown(input)}; known: ${knownPatterns}`,
   params: { code: "unknown_kind" },

@@ -3,7 +3,7 @@ import { kindsOf } from "./patterns.ts";
 import { grantsOf, permittedOptions, type Permit } from "./permit.ts";
 import type { BatchOptions, Command, HandlerOptions, PluginContext, RouteOptions } from "./plugin.ts";
 import type { Registrations } from "./registrations.ts";
-import { routePath } from "./route-path.ts";
+import { routePath, serverPathProblem } from "./route-path.ts";
 import type { PluginServices, RouteRegistration } from "./services.ts";
 import { shown } from "./shown.ts";
 
@@ -124,7 +124,8 @@ function routeProblem({ method, path, handler, options: { scope, at } }: RouteRe
   if (typeof handler !== "function") return `expected a function as handler, got ${typeof handler}`;
   const words: readonly string[] = [...scopes, "public"];
   if (!words.includes(scope)) return `scope: no such word ${shown(scope)}; known: ${words.join(", ")}`;
-  return at === "plugin" || at === "server" ? null : `at: expected plugin or server, got ${shown(at)}`;
+  if (at === "server") return serverPathProblem(path);
+  return at === "plugin" ? null : `at: expected plugin or server, got ${shown(at)}`;
 }
 
 const commandName = /^[a-z][a-z0-9-]{0,63}$/;

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { messageOf, RoomtapError, type Clock, type Report } from "../core/index.ts";
+import { FaultNotices } from "./fault-notices.ts";
 import type { InstanceParts, PluginInstance } from "./instance.ts";
 import { LocalServices, type Platform } from "./local-services.ts";
 import type { PluginInfo, PluginState } from "./plugin-control.ts";
@@ -27,6 +28,7 @@ export class PluginSlot {
   readonly #parts: SlotParts;
   readonly #services: LocalServices;
   readonly #instance: PluginInstance;
+  readonly #notices: FaultNotices;
   #state: PluginState = "loading";
   #faults = 0;
   #restarts = 0;
@@ -40,6 +42,7 @@ export class PluginSlot {
     // As many listen as calls are made.
     setMaxListeners(0, this.#ended.signal);
     this.#parts = parts;
+    this.#notices = new FaultNotices(parts.clock, parts.report);
     this.#services = new LocalServices(id, permit, parts.platform);
     this.#instance = code.instance({
       ...{ id, permit, services: this.#services, clock: parts.clock, stepMs: parts.stepMs },
@@ -99,7 +102,7 @@ export class PluginSlot {
   /** Undoes all that it registered, in reverse, and ends it. Safe to call twice. */
   unload(): Promise<void> {
     if (this.#unloading === null) {
-      this.#unloading = this.#instance.unload();
+      this.#unloading = this.#instance.unload().finally(() => this.#notices.close());
       this.#ended.abort();
     }
     return this.#unloading;
@@ -124,7 +127,7 @@ export class PluginSlot {
       throw new RoomtapError("plugin_failed", `plugin ${id}: it takes longer than ${setupMs} ms ${what}`);
   }
 
-  /** `ended`: it was unloaded before. Rejects as the step. */
+  /** `ended`: it was unloaded before, whatever the step makes of that. Else rejects as the step. */
   async #within<Value>(step: Promise<Value>, timeoutMs: number): Promise<Value | "late" | "ended"> {
     const { signal } = this;
     let undo = (): void => undefined;
@@ -141,6 +144,9 @@ export class PluginSlot {
     try {
       const given = await Promise.race([step, over]);
       return signal.aborted ? "ended" : given;
+    } catch (fault) {
+      if (signal.aborted) return "ended";
+      throw fault;
     } finally {
       undo();
     }
@@ -151,7 +157,7 @@ export class PluginSlot {
     const { id } = this.prepared;
     this.#faults++;
     this.#lastFault = this.#parts.mask(message);
-    this.#parts.report({ code: "plugin_failed", message: `plugin ${id}: ${message}`, subject: id, cause });
+    this.#notices.tell({ code: "plugin_failed", message: `plugin ${id}: ${message}`, subject: id, cause });
   }
 
   get commands(): readonly Command[] {

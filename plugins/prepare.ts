@@ -1,7 +1,7 @@
-import { RoomtapError } from "../core/index.ts";
+import { RoomtapError, type Clock } from "../core/index.ts";
 import type { PluginObjectEntry, PluginPathEntry } from "./entry.ts";
 import { inlineCode, type Guard } from "./inline-code.ts";
-import { importPlugin } from "./import-plugin.ts";
+import { importInTime } from "./import-plugin.ts";
 import type { InstanceParts, LoadedCode, PluginAbout } from "./instance.ts";
 import { parseManifest, type Manifest } from "./manifest.ts";
 import { permitOf, type Permit } from "./permit.ts";
@@ -28,6 +28,9 @@ export interface Prepared {
 export interface Loaders {
   /** Of a file, in a thread of its own. @throws RoomtapError `invalid_plugin` */
   readonly worker: (file: string) => Promise<LoadedCode>;
+  readonly clock: Clock;
+  /** Aborted when the host closes: then no file is waited for any more. */
+  readonly closing: AbortSignal;
   /** What the code of a file that runs in the host's thread is entered through. */
   readonly guard: (parts: InstanceParts) => Guard;
   /** Versions that a manifest's `engines` are held against. */
@@ -46,7 +49,7 @@ export function prepareObject(entry: PluginObjectEntry, { versions }: Loaders): 
 /**
  * Reads the code of a plugin in a file and says what it may do. Nothing of it is left when this rejects.
  * @param anew whether a file that was read before is read again
- * @throws RoomtapError `invalid_plugin`, `unknown_kind`, `not_granted`
+ * @throws RoomtapError `invalid_plugin`, `unknown_kind`, `not_granted`; `plugin_failed` when its file takes too long, `closed`
  */
 export async function prepareFile(entry: PluginPathEntry, loaders: Loaders, anew = false): Promise<Prepared> {
   const source = findPlugin(entry.path);
@@ -90,7 +93,8 @@ async function prepareAs(
 
 async function read(file: string, isolation: Isolation, loaders: Loaders, anew: boolean): Promise<LoadedCode> {
   if (isolation === "worker") return loaders.worker(file);
-  return inlineCode((await importPlugin(file, { anew })) as AnyPlugin, loaders.guard);
+  const { clock, closing: signal, guard } = loaders;
+  return inlineCode((await importInTime(file, { anew, clock, signal })) as AnyPlugin, guard);
 }
 
 /** @throws RoomtapError `invalid_plugin` when operator and author want different things */

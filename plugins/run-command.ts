@@ -4,7 +4,8 @@ import type { Command } from "./plugin.ts";
 
 /**
  * Runs a command of a plugin; what it gives is JSON.
- * @throws RoomtapError of its own as it is, else `plugin_failed` with what it threw; `result_too_large`
+ * @throws RoomtapError of its own as it is, else `plugin_failed` with what it threw; `result_too_large`; `closed` when
+ * nobody waits any more, whatever it makes of that
  */
 export async function runCommand(
   plugin: string,
@@ -15,6 +16,9 @@ export async function runCommand(
   try {
     text = JSON.stringify(await command.run(call)) as string | undefined;
   } catch (fault) {
+    if (call.signal.aborted) {
+      throw new RoomtapError("closed", `plugin ${plugin}: command ${command.name}: nobody waits for it any more`);
+    }
     if (fault instanceof RoomtapError) throw fault;
     const message = `plugin ${plugin}: command ${command.name}: ${messageOf(fault)}`;
     throw new RoomtapError("plugin_failed", message, { cause: fault });

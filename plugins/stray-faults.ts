@@ -16,33 +16,24 @@ type ProcessEvent = "unhandledRejection" | "uncaughtException";
 
 /** Of the process: several hosts in it share what listens. */
 const running = new AsyncLocalStorage<Running>();
-const listening = new Set<StrayFaults>();
+let isListening = false;
 
 /**
- * Faults of plugins in the host's own thread that no call has any more: a promise that nobody holds, a timer that throws.
- * They would end the process. While there is such a plugin they are caught, counted against the one whose code began it,
- * and what belongs to nobody here is thrown on, as if nobody had listened. What runs in a bare microtask
- * (`queueMicrotask`) belongs to nobody. Other listeners of the process hear of all of it.
+ * What the code of a plugin in the host's own thread is entered through, so that what it begins is known as its own: faults
+ * that no call has any more, of a promise that nobody holds, of a timer that throws. They would end the process. Once there
+ * was such a plugin they are caught, counted against the one whose code began it, and what belongs to nobody here is thrown
+ * on, as if nobody had listened. That stays so when the plugin was taken out and its host is closed: its code may go on, and
+ * what listens keeps no process alive. What runs in a bare microtask (`queueMicrotask`) belongs to nobody. Other listeners of
+ * the process hear of all of it.
  */
-export class StrayFaults {
-  /** What the code of a plugin is entered through, so that what it begins is known as its own. */
-  guard(parts: InstanceParts): Guard {
-    if (listening.size === 0) {
-      process.on("unhandledRejection", onRejection);
-      process.on("uncaughtException", onException);
-    }
-    listening.add(this);
-    const entered = { parts, faults: 0 };
-    return (run) => running.run(entered, run);
+export function strayGuard(parts: InstanceParts): Guard {
+  if (!isListening) {
+    isListening = true;
+    process.on("unhandledRejection", onRejection);
+    process.on("uncaughtException", onException);
   }
-
-  /** Listens no more, unless another host does. */
-  close(): void {
-    if (!listening.delete(this) || listening.size > 0) return;
-    process.off("unhandledRejection", onRejection);
-    process.off("uncaughtException", onException);
-    running.disable();
-  }
+  const entered = { parts, faults: 0 };
+  return (run) => running.run(entered, run);
 }
 
 function onRejection(fault: unknown): void {

@@ -1,5 +1,6 @@
 import { limits, RoomtapError } from "../core/index.ts";
 import type { Page } from "./log-row.ts";
+import { pageLimit } from "./page-limit.ts";
 import { maskedRow } from "./masked-row.ts";
 import { defaultPolicy } from "./policy.ts";
 import { RoomFollower } from "./room-follower.ts";
@@ -20,7 +21,7 @@ export interface Readable {
 export interface LogPageRequest extends Readable {
   /** The rows above it. Default 0. */
   readonly since_seq?: number | undefined;
-  /** Brought into 1 .. 500, the default. */
+  /** From 1; at most 500, the default. */
   readonly limit?: number | undefined;
 }
 
@@ -71,7 +72,8 @@ export class RoomCatalog {
 
   /** As `RoomHost.log`. */
   async log(roomId: string, page: LogPageRequest): Promise<Page> {
-    const { since_seq = 0, limit = limits.maxPageRows } = page;
+    const { since_seq = 0 } = page;
+    const limit = pageLimit(page.limit, limits.maxPageRows);
     if (!(Number.isSafeInteger(since_seq) && since_seq >= 0)) {
       throw new RoomtapError("invalid_params", `since_seq: expected a whole number from 0, got ${since_seq}`);
     }

@@ -16,6 +16,7 @@ export type {
   ResultOf,
   Snapshot,
   SubmitResult,
+  VerifyReply,
 } from "./methods.ts";
 export { clientDefaults, clientLimits } from "./options.ts";
 export type { Chance, ClientClock } from "./platform.ts";

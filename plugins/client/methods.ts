@@ -133,7 +133,7 @@ type JoinParams = SessionId & {
 type None = { readonly [key: string]: never };
 
 /** What checking every row of a room found. */
-interface Verdict {
+export interface VerifyReply {
   readonly room_id: string;
   /** Rows that are right: all of them, or those before the problem. */
   readonly rows: number;
@@ -275,7 +275,7 @@ export interface Methods {
     result: { readonly approved: boolean; readonly result: Json };
   };
   "rooms.state": { params: RoomId; result: RoomStateEntry };
-  "rooms.verify": { params: RoomId; result: Verdict };
+  "rooms.verify": { params: RoomId; result: VerifyReply };
   "rooms.subscribe": {
     params: RoomId & {
       readonly since_seq?: number;

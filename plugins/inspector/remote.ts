@@ -20,8 +20,7 @@ export interface RemoteOptions {
 }
 
 /**
- * Connects, calls `use`, closes.
- * @param settings.reconnect whether a drop is mended; without it the command ends with its connection
+ * Connects, calls `use`, closes. With `reconnect` a drop is mended; without it the command ends with its connection.
  * @throws RoomtapError `invalid_params` for a URL that leads to no server, `not_connected`, what the server refused with, or
  * `call_failed` for a refusal that is not known here
  */

@@ -3,11 +3,11 @@ import { openSqliteLog, RoomHost } from "../../rooms/index.ts";
 import { PluginHost } from "../host.ts";
 import { maskedReport } from "../notices.ts";
 import type { Logger } from "../plugin.ts";
+import { GatedValues } from "./gated-values.ts";
 import { TestClock } from "./test-clock.ts";
 import { TestObservers, type TestBounds } from "./test-observers.ts";
 import { roomOf, type TestRoom } from "./test-room.ts";
 import { TestRooms } from "./test-rooms.ts";
-import { TestValues } from "./test-values.ts";
 
 /** Notices and lines of the log that are kept, each; later ones are dropped. */
 const maxKept = 10_000;
@@ -24,7 +24,7 @@ export interface HostParts {
   readonly clock: TestClock;
   readonly observers: TestObservers;
   readonly tap: Tap;
-  readonly values: TestValues;
+  readonly values: GatedValues;
   readonly plugins: PluginHost;
   readonly rooms: TestRooms;
   readonly notices: readonly Notice[];
@@ -47,22 +47,30 @@ export async function openParts(options: {
   const masked = maskedReport(report, redactor);
   const observers = new TestObservers({ clock, report: masked, bounds: options.bounds });
   const tap = new Tap({ clock, ids, redactor, activity: observers, report: masked });
-  const values = new TestValues();
-  const log = options.rooms.length === 0 ? null : await openSqliteLog({ file: ":memory:", clock, report: masked });
+  const log = await openSqliteLog({ file: ":memory:", clock, report: masked });
+  const values = new GatedValues(log.values);
+  const definitions = options.rooms.map(roomOf);
+  const openHost = async (): Promise<RoomHost> => {
+    try {
+      return await RoomHost.open({ log, tap, clock, ids, report: masked, rooms: definitions });
+    } catch (fault) {
+      await log.close();
+      throw fault;
+    }
+  };
   let openRooms: (host: RoomHost) => void = () => undefined;
   const opened = new Promise<RoomHost>((resolve) => (openRooms = resolve));
   const plugins = new PluginHost({
     ...{ clock, observers, values, logger, report: masked, requests: tap.requests },
-    ...(log === null ? {} : { rooms: () => opened }),
+    ...(definitions.length === 0 ? {} : { rooms: () => opened }),
   });
-  const definitions = options.rooms.map(roomOf);
-  const host = log && (await RoomHost.open({ log, tap, clock, ids, report: masked, rooms: definitions }));
+  const host = definitions.length === 0 ? null : await openHost();
   if (host !== null) openRooms(host);
   return {
     ...{ clock, observers, tap, values, plugins, notices, logs },
     rooms: new TestRooms(host),
     closeRooms: async () => host?.close(0),
-    closeLog: async () => log?.close(),
+    closeLog: () => log.close(),
   };
 }
 

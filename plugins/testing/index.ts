@@ -2,6 +2,7 @@ export type { TestRequest, TestResponse } from "./call-route.ts";
 export { conformanceChecks } from "./conformance/checks.ts";
 export type { ConformanceCheck, ConformanceOptions, ConformanceSettings } from "./conformance/options.ts";
 export type { Gate } from "./gate.ts";
+export type { GatedValues } from "./gated-values.ts";
 export type { LogLine } from "./host-parts.ts";
 export { readRecording, type Recording, type RecordingSource } from "./recording.ts";
 export { openTestHost, TestHost, type HostSettings, type TestedPlugin, type TestHostOptions } from "./test-host.ts";
@@ -9,4 +10,3 @@ export type { HandlerFault, TestBounds, TestObservers } from "./test-observers.t
 export type { TestMember, TestRoom } from "./test-room.ts";
 export type { TestRooms } from "./test-rooms.ts";
 export { TestTurn, type SettledFields, type TestQuestion, type TestTool, type TurnParts } from "./test-turn.ts";
-export type { TestValues } from "./test-values.ts";

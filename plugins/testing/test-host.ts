@@ -12,15 +12,16 @@ import {
 import type { ConsumerStats } from "../../observers/index.ts";
 import type { PluginEntry, PluginObjectEntry, PluginPathEntry } from "../entry.ts";
 import type { PluginInfo } from "../plugin-control.ts";
+import { PluginStore } from "../plugin-store.ts";
 import type { PluginCaller, PluginStorage } from "../plugin.ts";
 import { callRoute, type TestRequest, type TestResponse } from "./call-route.ts";
+import type { GatedValues } from "./gated-values.ts";
 import { openParts, type HostParts, type LogLine } from "./host-parts.ts";
 import { readRecording, type Recording, type RecordingSource } from "./recording.ts";
 import type { TestBounds, TestObservers } from "./test-observers.ts";
 import type { TestRoom } from "./test-room.ts";
 import type { TestRooms } from "./test-rooms.ts";
 import { TestTurn, type TurnParts } from "./test-turn.ts";
-import type { TestValues } from "./test-values.ts";
 import { patienceMs, turnsOfLoop, within } from "./waiting.ts";
 
 /** The plugin that is tested, as a host is given it: an object, or the path of its file or folder. */
@@ -68,7 +69,7 @@ export class TestHost implements AsyncDisposable {
     return this.#id;
   }
 
-  /** The plugin's `ctx.clock`, and the host's. It stands still until `advance`. */
+  /** The host's, and the plugin's `ctx.clock`; in a worker that is the system's. It stands still until `advance`. */
   get clock(): ManualClock & { readonly timers: number } {
     return this.#parts.clock;
   }
@@ -93,25 +94,14 @@ export class TestHost implements AsyncDisposable {
     return this.#parts.observers;
   }
 
-  /** Where plugins store, all of them; it can be held up. */
-  get values(): TestValues {
+  /** Where plugins store, all of them: the database of a log in memory. It can be held up. */
+  get values(): GatedValues {
     return this.#parts.values;
   }
 
-  /** The plugin's storage. To load it with what an earlier run has left: `unload`, `storage.set`, `load`. */
+  /** The plugin's storage, with its bounds. To load it with what an earlier run has left: `unload`, `storage.set`, `load`. */
   get storage(): PluginStorage {
-    const { values } = this.#parts;
-    const most = { keys: Infinity, bytes: Infinity };
-    return {
-      get: async (key) => {
-        const text = await values.get(this.#id, key);
-        return text === undefined ? undefined : (JSON.parse(text) as unknown);
-      },
-      set: async (key, value) =>
-        void (await values.set({ namespace: this.#id, key, value: JSON.stringify(value) }, most)),
-      delete: (key) => values.delete(this.#id, key),
-      keys: (prefix = "") => values.keys(this.#id, prefix),
-    };
+    return new PluginStore(this.#id, this.#parts.values);
   }
 
   /** The plugin as operators see it; undefined once it was unloaded. */

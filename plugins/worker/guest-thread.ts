@@ -1,5 +1,6 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import { hostDefaults, limits, messageOf, RoomtapError, Signal, workerBounds, type Clock } from "../../core/index.ts";
+import { builtFile } from "../built-file.ts";
 import type { PluginAbout } from "../instance.ts";
 import type { Logger } from "../plugin.ts";
 import { Line, type Served } from "./line.ts";
@@ -25,6 +26,11 @@ const unknownEnd: ThreadEnd = { message: "nobody knows why" };
 /** How long a thread that was ended may take to be gone; one that sits in a call of the system takes longer. */
 const goneMs = 2_000;
 
+/** A thread has the host's flags, but not those of a host that is a text for `--eval`: with them no file can be its main. */
+function threadFlags(flags: readonly string[]): { readonly execArgv?: string[] } {
+  return flags.some((flag) => flag.startsWith("--input-type")) ? { execArgv: [] } : {};
+}
+
 /** One thread with a guest in it, from its start to its end. */
 export class GuestThread {
   readonly line: Line<HostSide, GuestSide>;
@@ -48,11 +54,12 @@ export class GuestThread {
     this.#subject = `plugin at ${file}`;
     this.#output = new OutputLines(clock);
     // Its environment is a copy of the host's, as any code of the host would find it.
-    const worker = new Worker(new URL("./guest.js", import.meta.url), {
+    const worker = new Worker(builtFile("worker/guest.js"), {
       name: "roomtap-plugin",
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: workerBounds.heapMb },
+      ...threadFlags(process.execArgv),
     });
     this.#worker = worker;
     this.#output.read(worker.stdout, "stdout");

@@ -7,6 +7,7 @@ import type { Head, LogRow, Page } from "../log-row.ts";
 import type { PlanInput, RoomPage, RoomPageRequest, RoomReader } from "../room-reader.ts";
 import type { RoomRecord } from "../room-record.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { pageLimit } from "../page-limit.ts";
 import { logFault } from "./faults.ts";
 import { openReadOnlyDatabase, type OpenOptions } from "./open.ts";
 import { TableChecks } from "./table-checks.ts";
@@ -69,9 +70,9 @@ export class SqliteLogReader implements RoomReader, AsyncDisposable {
     }
   }
 
-  /** As in `RoomLog`; `limit` is brought into 1 .. 500. */
+  /** As in `RoomLog`; at most 500 rows. @throws RoomtapError also `invalid_params` for a limit that is none */
   async read(roomId: string, page: { readonly after_seq: number; readonly limit?: number }): Promise<Page> {
-    const maxRows = between(1, page.limit ?? limits.maxPageRows, limits.maxPageRows);
+    const maxRows = pageLimit(page.limit, limits.maxPageRows);
     const rows: LogRow[] = [];
     let [cursor, bytes] = [page.after_seq, 0];
     for (;;) {

@@ -80,6 +80,37 @@ describe("send and tail", () => {
   });
 });
 
+describe("a tail that somebody paused", () => {
+  it("changes nothing for the room, and reads all of it when it goes on", { timeout: 60_000 }, async () => {
+    const place = commandPlace();
+    await serve(place);
+    await place.run(["send", "release", `@echo ${script({ delta: "before" })}`]);
+    const tail = place.start(["tail", "release", "--since", "0", "--json"]);
+    await tail.seen(/"text":"before"/);
+    tail.child.kill("SIGSTOP");
+    const steps = [{ repeat: { times: 2_000, steps: [{ tool: { id: "c", name: "read" } }, { delta: "text" }] } }];
+    await place.run(["send", "release", `@echo ${script(...steps, { finish: "done" })}`]);
+    const settled = place.start([
+      "tail",
+      "release",
+      "--since",
+      "2",
+      "--kind",
+      "turn.settled",
+      "--count",
+      "1",
+      "--json",
+    ]);
+    const [row] = jsonLines((await settled.result).stdout) as readonly {
+      readonly row?: { readonly payload: object };
+    }[];
+    expect(row?.row?.payload).toMatchObject({ status: "completed", text: "done" });
+    tail.child.kill("SIGCONT");
+    const [, text] = await tail.seen(/"kind":"turn\.settled".*"text":"(done)"/);
+    expect(text).toBe("done");
+  });
+});
+
 describe("requests and answer", () => {
   it("list an approval of a room, answer it once, and say how it ended", async () => {
     const place = commandPlace();

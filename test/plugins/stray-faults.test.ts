@@ -70,7 +70,7 @@ describe("a fault that nobody waits for", () => {
       ...healthy,
       ...[1, 2, 3].map(() => blamed(why)),
       "lives: p running 3, healthy running 0",
-      "listeners: 0 0",
+      "listeners: 1 1",
     ]);
   });
 
@@ -84,8 +84,18 @@ describe("a fault that nobody waits for", () => {
       ...[1, 2, 3, 4, 5].map(() => blamed("again")),
       "plugin_failed: plugin p: it failed so 5 times, and is taken out",
       "lives: p failed 6, healthy running 0",
-      "listeners: 0 0",
+      "listeners: 1 1",
     ]);
+  });
+
+  it("C-064 of a plugin that goes on after its host was closed ends no process, and keeps none", async () => {
+    const result = await play(
+      `let left = 20;
+      const timer = setInterval(() => { if (--left === 0) clearInterval(timer); throw new Error("again " + left); }, 20);`,
+      { after: `process.on("exit", (status) => console.log("ended " + status));` },
+    );
+    expect([result.status, result.stderr]).toEqual([0, ""]);
+    expect(linesOf(result).slice(-2)).toEqual(["listeners: 1 1", "ended 0"]);
   });
 
   it.each([
@@ -119,6 +129,6 @@ describe("a fault that nobody waits for", () => {
     const lines = linesOf(result);
     expect(lines.filter((line) => line === "heard own")).toHaveLength(1);
     expect(lines.filter((line) => line === blamed("floating"))).toHaveLength(4);
-    expect(lines.slice(-2)).toEqual(["lives: p running 4, healthy running 0", "listeners: 0 1"]);
+    expect(lines.slice(-2)).toEqual(["lives: p running 4, healthy running 0", "listeners: 1 2"]);
   });
 });

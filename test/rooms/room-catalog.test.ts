@@ -90,6 +90,10 @@ describe("rows of a room", () => {
     expect(page.rows[0]?.hash).toBe((await test.rows())[0]?.hash);
     expect(await host.log("r1", { since_seq: 1 })).toMatchObject({ cursor: 4, has_more: false });
     expect((await host.log("r1", { since_seq: 4 })).rows).toEqual([]);
+    for (const limit of [Number.NaN, 1.5, -1, 0, "5", null]) {
+      const asked = host.log("r1", { limit: limit as number });
+      await expect(asked).rejects.toMatchObject({ code: "invalid_params" });
+    }
     await expect(host.log("r1", { since_seq: 5 })).rejects.toMatchObject({ code: "cursor_ahead" });
     await expect(host.log("r1", { since_seq: -1 })).rejects.toMatchObject({ code: "invalid_params" });
     await expect(host.log("none", { since_seq: 0 })).rejects.toMatchObject({ code: "unknown_room" });

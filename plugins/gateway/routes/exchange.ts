@@ -181,8 +181,8 @@ export class Exchange {
 
 /** Of an answer that is not sent: an iterable is told so. */
 export function discardBody(body: unknown): void {
-  if (body instanceof Uint8Array || typeof body !== "object" || body === null) return;
   try {
+    if (body instanceof Uint8Array || typeof body !== "object" || body === null) return;
     const iterator = (body as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator]?.();
     if (iterator !== undefined) giveBack(iterator);
   } catch {

@@ -83,7 +83,11 @@ function jsonOf(json: unknown): MadeBody | string {
 function bodyOf(body: unknown): MadeBody | string {
   if (body === undefined) return { type: null, body: new Uint8Array() };
   if (typeof body === "string") return { type: "text/plain; charset=utf-8", body: Buffer.from(body) };
-  if (body instanceof Uint8Array) return { type: "application/octet-stream", body };
+  if (body instanceof Uint8Array) {
+    // A plain view: what only looks like bytes throws here, and not while it is sent.
+    const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+    return { type: "application/octet-stream", body: bytes };
+  }
   if (isIterable(body)) return { type: "application/octet-stream", body };
   return `body: expected a text, bytes or an async iterable, got ${typeOf(body)}`;
 }

@@ -234,17 +234,17 @@ export class RouteDesk {
         return result;
       }, limits.routeAnswerMs);
     } catch (fault) {
-      return exchange.signal.aborted ? refusal("shutting_down") : this.#failed(plugin, where, fault);
+      return exchange.signal.aborted ? this.#ended(found) : this.#failed(plugin, where, fault);
     }
     if (made === "late" || made === "ended") {
       // What it gives in the end is told that nobody reads it.
       answered.then((late) => discardBody(bodyIn(late))).catch(() => undefined);
-      if (made === "ended") return refusal("shutting_down");
+      if (made === "ended") return this.#ended(found);
       exchange.end();
       this.#fault(plugin, `${where}: no answer within ${limits.routeAnswerMs} ms`);
       return refusal("plugin_timeout");
     }
-    const answer = routeAnswer(made.value);
+    const answer = readAnswer(made.value);
     if (typeof answer === "string") {
       this.#fault(plugin, `${where}: ${answer}`);
       discardBody(bodyIn(made.value));
@@ -253,7 +253,12 @@ export class RouteDesk {
     const sent = await exchange.send(answer, crossOrigin(asked.request));
     if (sent === "stalled") this.#parts.counts.add("slow_consumer");
     else if (typeof sent === "object") this.#fault(plugin, `${where}: ${sent.fault}`, sent.cause);
-    return sent === "ended" ? refusal("shutting_down") : null;
+    return sent === "ended" ? this.#ended(found) : null;
+  }
+
+  /** Of one that was ended before its answer; who has left reads none. */
+  #ended({ removed }: RouteFound): Refused {
+    return refusal(removed.aborted && !this.#parts.isClosed() ? "plugin_lost" : "shutting_down");
   }
 
   /** What the caller is told of what a handler threw: a refusal whole, of a fault nothing. */
@@ -268,7 +273,9 @@ export class RouteDesk {
     return { refused: code, message, ...(fault.data === undefined ? {} : { data: fault.data }) };
   }
 
+  /** That its worker ended was told when it did: those who ask meanwhile make no further fault of it. */
   #fault(plugin: string, message: string, cause?: unknown): void {
+    if (cause instanceof RoomtapError && cause.code === "plugin_lost") return;
     this.#parts.host.routes?.fault(plugin, message, cause);
   }
 
@@ -300,8 +307,21 @@ export class RouteDesk {
   }
 }
 
+/** As `routeAnswer`; one that cannot even be read is the plugin's fault as well. */
+function readAnswer(given: unknown): ReturnType<typeof routeAnswer> {
+  try {
+    return routeAnswer(given);
+  } catch (fault) {
+    return `it cannot be read: ${messageOf(fault)}`;
+  }
+}
+
 function bodyIn(answer: unknown): unknown {
-  return typeof answer === "object" && answer !== null && "body" in answer ? answer.body : undefined;
+  try {
+    return typeof answer === "object" && answer !== null && "body" in answer ? answer.body : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function callerKey(identity: Identity | null, { address }: Visitor): string {

@@ -107,6 +107,24 @@ export class Store {
     }
   }
 
+  /** Posts to a room, over a drop as well. @returns what went wrong, in words; null when it is durable */
+  async post(roomId: string, text: string): Promise<string | null> {
+    if (this.#client === null) return "not connected";
+    try {
+      await this.#client.post({ room_id: roomId, text });
+      return null;
+    } catch (fault) {
+      return textOf(fault);
+    }
+  }
+
+  /** Stops all that runs in a room. @returns what went wrong, in words; null when nothing did */
+  async stop(roomId: string): Promise<string | null> {
+    const problem = signal<string | null>(null);
+    await this.#call("groups.stop", problem, { room_id: roomId });
+    return problem.value;
+  }
+
   /** Checks every row of a room at the server. */
   async verify(roomId: string): Promise<{ readonly isRight: boolean; readonly text: string }> {
     if (this.#client === null) return { isRight: false, text: "not connected" };

@@ -7,8 +7,8 @@ import type { ConformanceCheck, ConformanceOptions } from "./options.ts";
 
 /**
  * What every plugin must survive, check by check: gaps, doubled, late and unknown events, floods, secrets, and coming and going
- * at any moment. Each runs in a host of its own, on a clock of its own, in well under a second. A plugin at a path is checked
- * in each isolation that its package's manifest allows, or in the one that is named.
+ * at any moment. Each runs in a host of its own, on a clock of its own: in well under a second, or in the few that it takes to start
+ * workers. A plugin at a path is checked in each isolation that its package's manifest allows, or in the one that is named.
  *
  * `for (const { name, run } of conformanceChecks({ plugin })) it(name, run);`
  * @throws RoomtapError `invalid_plugin` for a path at which there is none

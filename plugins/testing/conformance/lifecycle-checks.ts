@@ -1,4 +1,5 @@
 import { hostDefaults, type Notice } from "../../../core/index.ts";
+import type { Isolation } from "../../plugin-control.ts";
 import type { TestedPlugin, TestHost } from "../test-host.ts";
 import { turnsOfLoop } from "../waiting.ts";
 import type { CheckSpec, Trial } from "./options.ts";
@@ -6,8 +7,11 @@ import { grown, resources } from "./resources.ts";
 import { placeIn, story } from "./story.ts";
 import { expectSound, failed, roomOf, withHost } from "./trial.ts";
 
-/** So often a plugin is loaded: what it leaves behind each time is then more than what others come and go with. */
-const cycles = 20;
+/**
+ * So often a plugin is loaded: what it leaves behind each time is then more than what others come and go with. In a worker
+ * everything else ends with its thread, and each start of one takes its time.
+ */
+const cyclesIn: Readonly<Record<Isolation, number>> = { inline: 20, worker: 5 };
 
 const undoAdvice =
   "Register with ctx.defer what ends each timer, socket and listener, in the line after the one that begins it.";
@@ -28,10 +32,11 @@ function leftOf(host: TestHost): string | null {
 }
 
 const reloads: CheckSpec = {
-  name: `leaves nothing behind when it is loaded and unloaded ${cycles} times`,
+  name: "leaves nothing behind when it is loaded and unloaded again and again",
   run: (trial) =>
     withHost(trial, async (host) => {
       const room = roomOf(host);
+      const cycles = cyclesIn[trial.isolation];
       await host.unload();
       const before = resources();
       const { timers } = host.clock;
@@ -58,9 +63,8 @@ const failingSetup: CheckSpec = {
       const before = resources();
       // Its last handler is refused, when everything before it is there; of one without handlers the end of the setup fails.
       host.observers.refuseFrom(Math.max(handlers, 1));
-      // In a worker everything ends with its thread, and each start of one takes its time.
-      const times = trial.isolation === "worker" ? 3 : cycles;
-      for (let cycle = 0; cycle < times; cycle++) {
+      const cycles = cyclesIn[trial.isolation];
+      for (let cycle = 0; cycle < cycles; cycle++) {
         const loading = handlers > 0 ? host.load() : host.load(failingAtTheEnd(trial));
         const isLoaded = await loading.then(
           () => true,
@@ -69,7 +73,7 @@ const failingSetup: CheckSpec = {
         if (isLoaded) await host.unload();
       }
       host.observers.refuseFrom(Infinity);
-      const found = leftOf(host) ?? (await grown(before, times));
+      const found = leftOf(host) ?? (await grown(before, cycles));
       if (found !== null) throw failed("nothing left of a setup that failed", found, undoAdvice);
       await host.load();
       await expectSound(host, "a setup that failed before");

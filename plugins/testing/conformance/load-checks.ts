@@ -15,16 +15,16 @@ const secrets: CheckSpec = {
       for (const event of story(placeIn(roomOf(host)), { text: `key ${sentinel} end` })) await host.deliver(event);
       await expectSound(host, "a turn with a secret in it");
       const { storesTexts = false } = trial.options;
-      const stored = (): string => host.values.text();
-      const told = (): string => toldOf(host);
       await host.disable();
+      const stored = await storedBy(host);
+      const told = toldOf(host);
       const configured = configSecrets(trial);
       const places = [
-        ...(storesTexts ? [] : [["its storage", stored(), sentinel, "an event"] as const]),
-        ["its log, or a notice of it", told(), sentinel, "an event"] as const,
+        ...(storesTexts ? [] : [["its storage", stored, sentinel, "an event"] as const]),
+        ["its log, or a notice of it", told, sentinel, "an event"] as const,
         ...configured.flatMap((secret) => [
-          ["its storage", stored(), secret, "its config"] as const,
-          ["its log, or a notice of it", told(), secret, "its config"] as const,
+          ["its storage", stored, secret, "its config"] as const,
+          ["its log, or a notice of it", told, secret, "its config"] as const,
         ]),
       ];
       const leak = places.find(([, text, secret]) => text.includes(secret));
@@ -39,6 +39,12 @@ const secrets: CheckSpec = {
       );
     }),
 };
+
+/** Everything that the plugin has stored, keys too, as one text. */
+async function storedBy({ storage }: TestHost): Promise<string> {
+  const keys = await storage.keys();
+  return JSON.stringify(await Promise.all(keys.map(async (key) => [key, await storage.get(key)])));
+}
 
 /** Everything that operators read of the plugin, as one text. */
 function toldOf(host: TestHost): string {

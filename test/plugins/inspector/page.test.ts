@@ -135,6 +135,21 @@ async function flood({ turn }: { readonly turn: DrivenTurn }, calls: number): Pr
   turn.end({ status: "completed", text: "the end" });
 }
 
+describe("a post", () => {
+  it("goes to the room, and a stop ends what it caused", { timeout: timeoutMs }, async () => {
+    const driven = new DrivenAgent();
+    const host = await openPageHost({ rooms: [roomOf(driven)] });
+    const page = await host.open("#/rooms/release");
+    await page.getByLabel("Post to Release").fill("build it");
+    await page.getByRole("button", { name: "Send" }).click();
+    expect((await driven.turn()).text).toBe("build it");
+    await page.getByRole("button", { name: "Stop all" }).click();
+    await page.getByRole("row", { name: /cancelled stopped/ }).waitFor();
+    expect(await page.getByLabel("Post to Release").inputValue()).toBe("");
+    expect(host.faults).toEqual([]);
+  });
+});
+
 describe("much at once", () => {
   it("shows a turn of 10,000 events, counts each, and answers clicks", { timeout: timeoutMs }, async () => {
     const host = await openTurn();
@@ -147,7 +162,7 @@ describe("much at once", () => {
     await page.getByRole("row", { name: /completed/ }).waitFor();
     await page.getByText("10,000 events").first().waitFor();
     await page.getByRole("cell", { name: "3,333" }).waitFor();
-    await page.getByRole("button", { name: "All" }).click();
+    await page.getByRole("button", { name: "All", exact: true }).click();
     await page.getByRole("button", { name: "Go on" }).waitFor();
     await shoot(page, "ten-thousand-events");
     expect(host.faults).toEqual([]);

@@ -63,6 +63,13 @@ const infoOf = (host: PluginHost, id = "p"): PluginInfo | undefined => host.list
 
 const says = (word: string): string => `ctx.on("*", (event) => said.push("${word} " + event.kind));`;
 
+/** What it rejects with; null when it does not. */
+const faultOf = (step: Promise<unknown>): Promise<unknown> =>
+  step.then(
+    () => null,
+    (fault: unknown) => fault,
+  );
+
 describe("loading several", () => {
   it("sets each up behind those it depends on, and lists them so", async () => {
     const { host, said } = openPlace();
@@ -487,5 +494,46 @@ describe("a command", () => {
     await expect(running).rejects.toMatchObject({ code: "plugin_lost" });
     expect(said).toEqual(["aborted"]);
     await expect(host.run("p", "wait", call())).rejects.toMatchObject({ code: "unknown_command" });
+  });
+});
+
+describe("a file that never ends", () => {
+  it("is waited for so long, and other changes go on then", async () => {
+    const { host, write, bus } = openPlace();
+    const entry = write("");
+    await host.load(entry);
+    writeFileSync(entry.path, "await new Promise(() => undefined);");
+    const reloaded = faultOf(host.reload("p"));
+    const disabled = host.disable("p");
+    await turnsOfLoop(2);
+    bus.clock.advance(hostDefaults.setupMs);
+    const why = `reading its file took longer than ${hostDefaults.setupMs} ms`;
+    expect(await reloaded).toMatchObject({
+      code: "plugin_failed",
+      message: expect.stringContaining(why) as string,
+    });
+    expect(await disabled).toMatchObject({ state: "disabled" });
+  });
+
+  it("is waited for no longer when the host closes", async () => {
+    const { host, write } = openPlace();
+    const entry = write("");
+    await host.load(entry);
+    writeFileSync(entry.path, "await new Promise(() => undefined);");
+    const reloaded = faultOf(host.reload("p"));
+    await turnsOfLoop(2);
+    await host.close();
+    expect(await reloaded).toMatchObject({ code: "closed" });
+  });
+
+  it("nor is one whose config is being checked", async () => {
+    const { host, write, said } = openPlace();
+    await host.load(write(""));
+    const never = `{ "~standard": { version: 1, vendor: "x", validate: () => { said.push("asked"); return new Promise(() => undefined); } } }`;
+    write("", `version: "2.0.0", config: ${never}`);
+    const reloaded = faultOf(host.reload("p"));
+    await until(() => said.includes("asked"), 1_000_000);
+    await host.close();
+    expect(await reloaded).toMatchObject({ code: "closed" });
   });
 });

@@ -111,6 +111,17 @@ describe("a manifest", () => {
     if (code === "unknown_kind") for (const kind of known.split(", ")) expect(rest).toContain(kind);
   });
 
+  it.each(["/plugins/victim/pub", "/plugins/*", "/plugins", "/api/ws", "/*", "/:any", "/:any/victim/pub"])(
+    "that lists %s takes what is not its own, and is refused",
+    (path) => {
+      const given = { ...whole, permissions: { routes: ["/", path] } };
+      expect(() => parseManifest(given, "plugin p")).toThrow(
+        "plugin p: manifest: permissions.routes[1]: a path of the server: expected one that begins with a name of its " +
+          `own, other than /plugins and /api, got "${path}"`,
+      );
+    },
+  );
+
   it.each([null, [], "crew", 5])("that is %j is refused", (value) => {
     expect(() => parseManifest(value, "plugin p")).toThrow(expect.objectContaining({ code: "invalid_plugin" }));
   });

@@ -195,12 +195,12 @@ const bads: Record<string, Bad> = {
     setup: (ctx) => ctx.on("*", () => void ctx.clock.after(60_000, () => undefined)),
   },
   "forgets its timer": {
-    check: "leaves nothing behind when it is loaded and unloaded 20 times",
+    check: "leaves nothing behind when it is loaded and unloaded again and again",
     says: /expected nothing left after unloading; found 20 more Timeout. Register with ctx.defer/,
     setup: () => void timers.push(systemClock.after(60_000, () => undefined)),
   },
   "forgets its listener": {
-    check: "leaves nothing behind when it is loaded and unloaded 20 times",
+    check: "leaves nothing behind when it is loaded and unloaded again and again",
     says: /found 20 more listener of SIGUSR2/,
     setup: () => {
       const listener = (): void => undefined;

@@ -173,6 +173,8 @@ describe("a test host", () => {
     host.turn().settled();
     await host.settled();
     expect([await host.storage.get("a"), await host.storage.keys()]).toEqual([{ b: [1] }, ["a"]]);
+    const tooMuch = host.storage.set("b", "x".repeat(1_048_576));
+    await expect(tooMuch).rejects.toMatchObject({ code: "quota_exceeded" });
     expect(host.logs).toEqual([{ level: "info", message: "stored", fields: { keys: 1, plugin: "demo" } }]);
     expect(host.observers.faults).toEqual([{ consumer: "demo#2", kind: "turn.settled", message: "no" }]);
     expect(host.notices.map(({ code, subject }) => [code, subject])).toEqual([["handler_threw", "demo#2"]]);

@@ -7,6 +7,7 @@ import type { AttemptBar } from "../timeline-model.ts";
 import { countText, handleOf, memberText, statusTexts, timeText } from "../words.ts";
 import { durationText } from "../../../duration-text.ts";
 import { Chip, Empty, Problem } from "./parts.tsx";
+import { Composer } from "./composer.tsx";
 import { RequestCard } from "./request-card.tsx";
 import { TimelineView } from "./timeline.tsx";
 
@@ -39,6 +40,7 @@ export function RoomView({ store, roomId }: { readonly store: Store; readonly ro
           ))}
         </ul>
       )}
+      <Composer store={store} room={room} />
       <TimelineView room={room} />
       <Turns store={store} room={room} now={now} />
     </>
@@ -59,6 +61,7 @@ function Unknown({ store, roomId }: { readonly store: Store; readonly roomId: st
 const pageSize = 50;
 
 function Turns({ store, room, now }: { readonly store: Store; readonly room: RoomModel; readonly now: number }) {
+  void room.version.value;
   const [count, setCount] = useState(pageSize);
   const bars = room.timeline.bars.toReversed();
   const hasOlder = (room.rows[0]?.seq ?? 1) > 1;
@@ -69,9 +72,7 @@ function Turns({ store, room, now }: { readonly store: Store; readonly room: Roo
   if (bars.length === 0) {
     return (
       <Empty title="No turns yet">
-        <p>
-          Post something: <code>roomtap send {room.id} "hello"</code>
-        </p>
+        <p>Post something, and its members answer.</p>
       </Empty>
     );
   }
@@ -110,6 +111,7 @@ function Turns({ store, room, now }: { readonly store: Store; readonly room: Roo
 }
 
 function TurnRow({ room, bar, now }: { readonly room: RoomModel; readonly bar: AttemptBar; readonly now: number }) {
+  void room.version.value;
   const { coordinates, status, reason, tools, calls, from, to, lost, isWhole } = bar;
   const { member_id, turn_id, execution_generation } = coordinates;
   const running = tools.find((tool) => tool.to === null);

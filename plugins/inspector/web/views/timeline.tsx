@@ -41,6 +41,7 @@ const lengths = [
 ] as const;
 
 function Toolbar({ room, view }: { readonly room: RoomModel; readonly view: TimeView }) {
+  void room.version.value;
   return (
     <div class="tools" role="group" aria-label="Timeline">
       <button type="button" aria-pressed={view.isHeld} onClick={view.toggle}>

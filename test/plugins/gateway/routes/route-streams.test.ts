@@ -243,9 +243,9 @@ describe("an answer that does not come", () => {
   });
 
   it.each([
-    ["the gateway is closed", (open: RouteGateway) => void open.gateway.close()],
-    ["the route is taken away", (_: RouteGateway, undo: () => void) => undo()],
-  ])("is a 503 when %s", async (_, act) => {
+    ["the gateway is closed", "shutting_down", (open: RouteGateway) => void open.gateway.close()],
+    ["the route is taken away", "plugin_lost", (_: RouteGateway, undo: () => void) => undo()],
+  ])("is a 503 when %s: %s", async (_, word, act) => {
     const open = await routeGateway();
     const called = new Signal();
     const undo = open.route("GET /", () => {
@@ -255,7 +255,7 @@ describe("an answer that does not come", () => {
     const asked = open.ask("/plugins/p");
     await called.fired;
     act(open, undo);
-    expect(await refusalOf(await asked)).toEqual([503, "shutting_down"]);
+    expect(await refusalOf(await asked)).toEqual([503, word]);
   });
 
   it("aborts the plugin's signal when whoever asked leaves", async () => {

@@ -390,3 +390,63 @@ describe("an embedder's server", () => {
     expect(await get("/plugins/p", { method: "POST", body: "it", headers })).toBe("got it");
   });
 });
+
+describe("an answer that throws when it is read", () => {
+  const trap = (): never => {
+    throw new Error("gotcha");
+  };
+  it.each<[string, () => unknown]>([
+    ["headers", () => ({ headers: new Proxy({}, { ownKeys: trap }) })],
+    ["a getter", () => Object.defineProperty({}, "body", { get: trap, enumerable: true })],
+    ["what looks like bytes", () => ({ body: new Proxy(new Uint8Array(5), {}) })],
+    ["bytes that hide what they are", () => ({ body: new Proxy({}, { getPrototypeOf: trap }) })],
+  ])("(%s) is the plugin's fault, not roomtap's", async (_, made) => {
+    const open = await routeGateway();
+    open.route("GET /", made as () => object);
+    const response = await open.ask("/plugins/p");
+    expect(await refusalOf(response)).toEqual([500, "plugin_failed"]);
+    expect(open.host.faults).toEqual([expect.stringMatching(/^p: route GET \/plugins\/p: it cannot be read: /)]);
+  });
+});
+
+describe("a plugin that is not there for a while", () => {
+  it("is asked in vain, with no further fault of it, also in the middle of a stream", async () => {
+    const open = await routeGateway();
+    const lost = new RoomtapError("plugin_lost", "plugin p: its worker ended, and is started again");
+    open.route("GET /", () => Promise.reject(lost));
+    open.route("GET /live", () => ({
+      body: (async function* () {
+        yield "first";
+        throw lost;
+      })(),
+    }));
+    expect(await refusalOf(await open.ask("/plugins/p"))).toEqual([503, "plugin_lost"]);
+    await expect((await open.ask("/plugins/p/live")).text()).rejects.toThrow("terminated");
+    expect(open.host.faults).toEqual([]);
+  });
+
+  it("says so to whoever it has not answered when it is taken out", async () => {
+    const open = await routeGateway();
+    const asked = new Promise<void>((resolve) => {
+      const undo = open.route("GET /", () => {
+        queueMicrotask(() => (undo(), resolve()));
+        return new Promise(() => undefined);
+      });
+    });
+    const [response] = await Promise.all([open.ask("/plugins/p"), asked]);
+    expect(await response.json()).toEqual({
+      error: "plugin_lost",
+      message: "The plugin was unloaded, or its worker ended, before it answered.",
+    });
+  });
+
+  it("that threw tells callers nothing of its setup", async () => {
+    const open = await routeGateway();
+    open.route("GET /", () => Promise.reject(new Error("the password is hunter2")));
+    expect(await (await open.ask("/plugins/p")).json()).toEqual({
+      error: "plugin_failed",
+      message:
+        "A plugin's code failed: its setup, of which nothing is left registered then, or a route or command of it.",
+    });
+  });
+});
