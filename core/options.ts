@@ -149,6 +149,9 @@ export const limits = {
   maxLogLineUnits: 8_192,
   maxLogFieldUnits: 16_384,
   maxLogLinesPerSecond: 100,
+  /** What a worker prints in a second, on each stream: writes, and UTF-16 units or bytes. The rest is dropped where it is printed. */
+  maxPrintsPerSecond: 1_000,
+  maxPrintedUnitsPerSecond: 262_144,
 
   /** Texts of the log. Bytes of UTF-8. */
   maxPostBytes: 65_536,

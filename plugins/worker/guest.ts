@@ -1,12 +1,17 @@
 /** What a plugin's worker runs. The first message brings the port of its line to the host. */
 import { MessagePort, parentPort } from "node:worker_threads";
 import { z } from "zod";
-import { limits, RoomtapError } from "../../core/index.ts";
+import { limits, RoomtapError, systemClock } from "../../core/index.ts";
+import { boundOutput } from "./bound-output.ts";
 import { guestPlugin } from "./guest-plugin.ts";
 import { Line } from "./line.ts";
 import { guestSide, hostSide } from "./messages.ts";
 
 const firstSchema = z.strictObject({ port: z.instanceof(MessagePort) });
+
+// Before any code of the plugin can print.
+boundOutput(process.stdout, systemClock);
+boundOutput(process.stderr, systemClock);
 
 parentPort?.once("message", (first: unknown) => {
   const { port } = firstSchema.parse(first);
