@@ -48,7 +48,7 @@ export class PluginHost implements PluginControl {
   constructor(options: PluginHostOptions) {
     this.#options = options;
     this.#loaders = {
-      worker: (file) => workerCode(file, options.clock),
+      worker: (file) => workerCode(file, options.clock, this.#closing.signal),
       clock: options.clock,
       closing: this.#closing.signal,
       guard: strayGuard,

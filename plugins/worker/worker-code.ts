@@ -5,15 +5,23 @@ import { WorkerInstance } from "./worker-instance.ts";
 
 /**
  * Reads a plugin's file in a thread of its own.
+ * @param closing of the host: what is being read then is ended, whatever it does
  * @throws RoomtapError `invalid_plugin`, with what it threw; `plugin_lost` when the thread ended over it
  */
-export async function workerCode(file: string, clock: Clock): Promise<LoadedCode> {
+export async function workerCode(file: string, clock: Clock, closing: AbortSignal): Promise<LoadedCode> {
   const guest = new GuestThread(file, clock);
+  const onClosing = (): void => {
+    void guest.end("the host is closed", new RoomtapError("closed", "the host is closed"));
+  };
+  if (closing.aborted) onClosing();
+  else closing.addEventListener("abort", onClosing);
   try {
     return new WorkerCode(file, guest, await guest.load());
   } catch (fault) {
     await guest.end("it could not be read");
     throw fault;
+  } finally {
+    closing.removeEventListener("abort", onClosing);
   }
 }
 

@@ -93,7 +93,9 @@ async function openRig({ file, inline = false, most = Infinity }: RigOptions): P
   let instance: PluginInstance | null = null;
   if (file !== undefined) {
     const module = (await import(file)) as { default: never };
-    const code = inline ? inlineCode(module.default, () => (run) => run()) : await workerCode(file, systemClock);
+    const code = inline
+      ? inlineCode(module.default, () => (run) => run())
+      : await workerCode(file, systemClock, new AbortController().signal);
     const permit = permitOf(null, [], "bench");
     const report = (): void => undefined;
     const services = new Narrowed(most, "bench", permit, { observers, routes: new RouteTable(), report });
