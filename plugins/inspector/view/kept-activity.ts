@@ -1,4 +1,5 @@
 import type { ActivityEvent, Coordinates, EventOf } from "../../../core/index.ts";
+import { attemptKey } from "./attempt-key.ts";
 
 /** Events kept, and UTF-16 units of streamed text in them. Further ones are counted, and told as a gap. */
 export const keptActivityBounds = { maxEvents: 10_000, maxTextUnits: 4_194_304 } as const;
@@ -56,7 +57,7 @@ export class KeptActivity {
   #leaveOut(event: ActivityEvent): void {
     const { coordinates, kind, n } = event;
     if (coordinates === null || n === null) return;
-    const key = `${coordinates.task_id}#${coordinates.execution_generation}`;
+    const key = attemptKey(coordinates);
     const first = event.n_from ?? n;
     const before = this.#beyond.get(key)?.payload;
     const count = n - first + 1;

@@ -29,6 +29,8 @@ export type Listing<Item> = { readonly items: readonly Item[] | null; readonly p
 /** All that the page shows, fed by the gateway's wire and nothing else. */
 export class Store {
   readonly rooms: Signal<readonly RoomModel[]> = signal([]);
+  /** Whether the rooms have been told: until then nobody knows that there are none. */
+  readonly isListed: Signal<boolean> = signal(false);
   readonly problem: Signal<string | null> = signal(null);
   readonly consumers: Signal<readonly ConsumerSample[]> = signal([]);
   readonly consumersProblem: Signal<string | null> = signal(null);
@@ -58,6 +60,7 @@ export class Store {
         ({ room_id, name }) => known.get(room_id) ?? new RoomModel(room_id, name),
       );
       this.rooms.value = listed;
+      this.isListed.value = true;
       this.problem.value = null;
       const fresh = listed.filter(({ depth }) => depth === null).slice(0, maxWatched);
       const depth = listed.length <= maxDetailed ? "details" : "overview";

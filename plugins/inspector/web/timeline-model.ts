@@ -1,5 +1,6 @@
 import type { ActivityEvent, Coordinates } from "../../../core/index.ts";
 import type { LogRow, RunningAttempt } from "../../client/index.ts";
+import { attemptKey } from "../view/attempt-key.ts";
 
 /** What a lane shows is bounded; what came first goes first. */
 export const timelineBounds = { maxAttempts: 2_000, maxMarks: 500, binMs: 100, maxBins: 6_000 } as const;
@@ -60,7 +61,7 @@ export class Timeline {
   }
 
   bar(coordinates: Coordinates): AttemptBar | undefined {
-    return this.#bars.get(keyOf(coordinates));
+    return this.#bars.get(attemptKey(coordinates));
   }
 
   /** What runs when somebody begins to look. */
@@ -133,7 +134,7 @@ export class Timeline {
   }
 
   #barOf(coordinates: Coordinates, at: number): AttemptBar {
-    const key = keyOf(coordinates);
+    const key = attemptKey(coordinates);
     const known = this.#bars.get(key);
     if (known !== undefined) return known;
     const bar: AttemptBar = {
@@ -189,8 +190,4 @@ function mark(bar: AttemptBar, given: Mark): void {
   if (given.kind === "withheld" && last?.kind === "withheld") return;
   if (bar.marks.length >= timelineBounds.maxMarks) bar.marks.shift();
   bar.marks.push(given);
-}
-
-function keyOf({ task_id, execution_generation }: Pick<Coordinates, "task_id" | "execution_generation">): string {
-  return `${task_id}#${execution_generation}`;
 }

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import type { ConsumerStats } from "../../../../observers/index.ts";
 import type { ConsumerSample, Store } from "../store.ts";
 import { countText } from "../words.ts";
-import { Empty, Problem } from "./parts.tsx";
+import { Empty, Heads, Problem } from "./parts.tsx";
 
 /** Every consumer of the host: what it holds, what it got, what it lost, how long its handler takes. */
 export function Consumers({ store }: { readonly store: Store }) {
@@ -27,17 +27,9 @@ export function Consumers({ store }: { readonly store: Store }) {
       {consumers.length === 0 ? null : (
         <div class="scroll">
           <table>
-            <thead>
-              <tr>
-                {["Consumer", "Holds", "Delivered", "Merged", "Dropped", "Gaps", "Failures", "Handler p50 / p99"].map(
-                  (head) => (
-                    <th key={head} scope="col">
-                      {head}
-                    </th>
-                  ),
-                )}
-              </tr>
-            </thead>
+            <Heads
+              names={["Consumer", "Holds", "Delivered", "Merged", "Dropped", "Gaps", "Failures", "Handler p50 / p99"]}
+            />
             <tbody>
               {consumers.map((each) => (
                 <ConsumerRow

@@ -5,7 +5,7 @@ import { fragmentOf } from "../route.ts";
 import type { RoomModel } from "../room-model.ts";
 import type { Store } from "../store.ts";
 import { handleOf, timeText } from "../words.ts";
-import { Chip, Empty } from "./parts.tsx";
+import { Chip, Empty, Heads } from "./parts.tsx";
 
 /** The rows of a room's log, newest first, and whether they are as they were written. */
 export function LogView({ store, roomId }: { readonly store: Store; readonly roomId: string }) {
@@ -34,15 +34,7 @@ export function LogView({ store, roomId }: { readonly store: Store; readonly roo
       ) : (
         <div class="scroll">
           <table>
-            <thead>
-              <tr>
-                {["Row", "Time", "Kind", "Member", "Says", "Hash"].map((head) => (
-                  <th key={head} scope="col">
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Heads names={["Row", "Time", "Kind", "Member", "Says", "Hash"]} />
             <tbody>
               {rows.toReversed().map((row) => (
                 <Row key={row.seq} room={room} row={row} />

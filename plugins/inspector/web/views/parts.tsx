@@ -36,3 +36,18 @@ export function Block({ label, value }: { readonly label: string; readonly value
     </figure>
   );
 }
+
+/** The head of a table. */
+export function Heads({ names }: { readonly names: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th key={name} scope="col">
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}

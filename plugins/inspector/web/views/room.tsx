@@ -5,8 +5,9 @@ import type { RoomModel } from "../room-model.ts";
 import type { Store } from "../store.ts";
 import type { AttemptBar } from "../timeline-model.ts";
 import { countText, handleOf, memberText, statusTexts, timeText } from "../words.ts";
+import { attemptKey } from "../../view/attempt-key.ts";
 import { durationText } from "../../../duration-text.ts";
-import { Chip, Empty, Problem } from "./parts.tsx";
+import { Chip, Empty, Heads, Problem } from "./parts.tsx";
 import { Composer } from "./composer.tsx";
 import { RequestCard } from "./request-card.tsx";
 import { TimelineView } from "./timeline.tsx";
@@ -49,8 +50,8 @@ export function RoomView({ store, roomId }: { readonly store: Store; readonly ro
 
 function Unknown({ store, roomId }: { readonly store: Store; readonly roomId: string }) {
   return (
-    <Empty title={`No room ${roomId}`}>
-      <p>{store.problem.value ?? "It is not there, or not there for this sign-in."}</p>
+    <Empty title={store.isListed.value ? `No room ${roomId}` : "Loading…"}>
+      <p>{store.problem.value ?? (store.isListed.value ? "It is not there, or not there for this sign-in." : "")}</p>
       <p>
         <a href={fragmentOf({ view: "rooms" })}>All rooms</a>
       </p>
@@ -81,22 +82,10 @@ function Turns({ store, room, now }: { readonly store: Store; readonly room: Roo
       <h2>Turns</h2>
       <div class="scroll">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Started</th>
-              <th scope="col">Member</th>
-              <th scope="col">State</th>
-              <th scope="col">Took</th>
-              <th scope="col">Tools</th>
-              <th scope="col">Lost</th>
-            </tr>
-          </thead>
+          <Heads names={["Started", "Member", "State", "Took", "Tools", "Lost"]} />
           <tbody>
             {bars.slice(0, count).map((bar) => (
-              <TurnRow
-                key={`${bar.coordinates.task_id}#${bar.coordinates.execution_generation}`}
-                {...{ room, bar, now }}
-              />
+              <TurnRow key={attemptKey(bar.coordinates)} {...{ room, bar, now }} />
             ))}
           </tbody>
         </table>

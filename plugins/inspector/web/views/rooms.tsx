@@ -21,7 +21,7 @@ export function Rooms({ store }: { readonly store: Store }) {
           </button>
         </Problem>
       )}
-      {rooms.length === 0 && store.problem.value === null ? (
+      {rooms.length === 0 && store.isListed.value && store.problem.value === null ? (
         <Empty title="No rooms yet">
           <p>
             A config names rooms: <code>roomtap up --config rooms.json --port 4173</code>. Clients make some with{" "}
